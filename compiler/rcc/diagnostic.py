@@ -1,0 +1,102 @@
+"""What rcc has to say: findings as values, rendered elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from rcc.codes import CODES
+from rcc.source import Place, Span
+
+
+class Severity(IntEnum):
+    """How bad a finding is; only an error stops a pass."""
+
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A second place that a finding is about, with what to say there."""
+
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A replacement of a span of the file that the finding is in."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that mend a finding. A safe one keeps, or restores, what the author meant; another may change it."""
+
+    edits: tuple[Edit, ...]
+    safe: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to tell the user: what is wrong (`message`), where (`place`), and what to do (`help`)."""
+
+    code: str
+    severity: Severity
+    message: str
+    place: Place | None = None
+    label: str | None = None
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str | None = None
+    fix: Fix | None = None
+
+    @property
+    def name(self) -> str:
+        """The kebab-case name of the code."""
+        return CODES[self.code].name
+
+    @property
+    def sort_key(self) -> tuple[str, int, str, str]:
+        """Order of output: file, place, code, message."""
+        if self.place is None:
+            return ("", 0, self.code, self.message)
+        return (self.place.source.name, self.place.span.start, self.code, self.message)
+
+
+Findings = tuple[Finding, ...]
+
+
+def finding(
+    code: str,
+    message: str,
+    place: Place | None = None,
+    *,
+    label: str | None = None,
+    labels: Iterable[Label] = (),
+    notes: Iterable[str] = (),
+    help: str | None = None,  # noqa: A002 - the field's name in every output format
+    fix: Fix | None = None,
+    severity: Severity | None = None,
+) -> Finding:
+    """A finding with the severity that its code has by default."""
+    level = Severity[CODES[code].severity.upper()] if severity is None else severity
+    return Finding(code, level, message, place, label, tuple(labels), tuple(notes), help, fix)
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Whether any of the findings stops the pass that gave it."""
+    return any(one.severity is Severity.ERROR for one in findings)
+
+
+def in_order(findings: Iterable[Finding]) -> Findings:
+    """Sorted for output, each said once."""
+    return tuple(sorted(dict.fromkeys(findings), key=lambda one: one.sort_key))

@@ -1,0 +1,38 @@
+"""The plan as JSON, and its hash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from hashlib import sha256
+from typing import Any
+
+from rcc.plan.model import CarriedFile, Plan
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses and tuples as what JSON knows; the bytes of carried files are left out."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {
+            one.name: plain(getattr(value, one.name))
+            for one in fields(value)
+            if not (isinstance(value, CarriedFile) and one.name == "data")
+        }
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in sorted(value.items())}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return value
+
+
+def canonical(value: Any) -> bytes:
+    """Canonical JSON: sorted keys, no blanks, UTF-8."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def digest(plan: Plan) -> str:
+    """`sha256:` over the canonical plan without `name` and `plan`: what runs, nothing else."""
+    content = plain(plan)
+    del content["name"], content["plan"]
+    return "sha256:" + sha256(canonical(content)).hexdigest()

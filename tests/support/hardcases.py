@@ -1,0 +1,105 @@
+"""Values that break naive encoders: those beside the repository, and a few that are always there."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.support.paths import SHARED
+
+FILE = SHARED / "hardcases.json"
+
+
+@dataclass(frozen=True, slots=True)
+class HardCase:
+    """One value. `expect` maps a format's name to one exact text for it, or to `refuse: reason`."""
+
+    id: str
+    kind: str
+    value: bytes
+    name: str = "A"
+    role: str = ""
+    argv0: str = ""
+    expect: Mapping[str, str] = field(default_factory=dict)
+    naive: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The value as text; bytes that are no UTF-8 come as surrogates, as from the command line."""
+        return self.value.decode("utf-8", "surrogateescape")
+
+    def refused_by(self, target: str) -> str | None:
+        """Why a format cannot carry it, or None."""
+        expected = self.expect.get(target, "")
+        return expected.removeprefix("refuse: ") if expected.startswith("refuse: ") else None
+
+    def __str__(self) -> str:
+        return self.id
+
+
+def hard_cases(*kinds: str) -> tuple[HardCase, ...]:
+    """Cases of these kinds (`env`, `arg`, `path`, `label`), at least our own ones."""
+    cases = tuple(case for case in (*OWN, *_beside_the_repository()) if case.kind in kinds)
+    assert cases, kinds
+    return cases
+
+
+def _beside_the_repository() -> tuple[HardCase, ...]:
+    if not FILE.is_file():
+        return ()
+    cases = tuple(_case(record) for record in json.loads(FILE.read_bytes()))
+    assert cases
+    return cases
+
+
+def _case(record: dict[str, Any]) -> HardCase:
+    if "value_repeat" in record:
+        unit, count = record["value_repeat"]
+        value = (unit * count).encode()
+    else:
+        value = bytes.fromhex(record["value_hex"])
+    return HardCase(
+        id=record["id"],
+        kind=record["kind"],
+        value=value,
+        name=record.get("name", record.get("key", "A")),
+        role=record.get("role", ""),
+        argv0=record.get("argv0", ""),
+        expect=record["expect_by_target"],
+        naive=tuple(record.get("naive_encoders_that_fail", ())),
+    )
+
+
+_VALUES = {
+    "empty": "",
+    "blanks": "  two  blanks ",
+    "quotes": """it's "so" `now`""",
+    "backslashes": r"a\b\\c\n\x41\ ",
+    "newlines": "one\n\ntwo\n",
+    "tab-and-return": "a\tb\rc",
+    "control": "\x01\x1b[31m\x7f",
+    "dollar-name": "$HOME ${HOME} $(HOME) $$HOME $1 $",
+    "dollar-default": "${HOME:-x} ${X/a/b} ${",
+    "percent": "%h %% %n 100%",
+    "braces": "{{ model }} {% raw %}",
+    "json": '{"a": [1, "b c"], "d": null}',
+    "comma": "a,b=c,d",
+    "hash": "a # b",
+    "semicolon": ";",
+    "tilde": "~/x",
+    "glob": "* ? [a-z]",
+    "dashes": "--help",
+    "yaml-no": "no",
+    "yaml-y": "y",
+    "yaml-exponent": "1e3",
+    "yaml-octal": "0o17",
+    "yaml-date": "2001-01-01",
+    "yaml-null": "~",
+    "latin": "grüße",
+    "next-line": "a\x85b\u2028c",
+    "astral": "😀",
+    "noncharacter": "\ufffe",
+}
+OWN = tuple(
+    HardCase(f"own-{kind}-{name}", kind, value.encode()) for kind in ("env", "arg") for name, value in _VALUES.items()
+)

@@ -83,7 +83,7 @@ def finding(
     label: str | None = None,
     labels: Iterable[Label] = (),
     notes: Iterable[str] = (),
-    help: str | None = None,  # noqa: A002 - the field's name in every output format
+    help: str | None = None,
     fix: Fix | None = None,
     severity: Severity | None = None,
 ) -> Finding:

@@ -1,0 +1,106 @@
+"""The cluster file: every key, and the shape of its value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rcc.cluster.model import Cluster, Hardware, K8sKeys, Node
+from rcc.recipe.keys import ENV_NAME, absolute, env_name, limit, raw, size, text
+from rcc.recipe.shape import (
+    Language,
+    Problems,
+    array,
+    boolean,
+    choice,
+    either,
+    integer,
+    mapping,
+    record,
+    string,
+)
+from rcc.source import Path
+
+NODE_NAME = r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
+HOST = r"[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?"
+SSH = r"([A-Za-z0-9_.-]+@)?[A-Za-z0-9][A-Za-z0-9._-]*(:\d{1,5})?"
+FOLDER = r"(~|/)(?!(.*/)?\.\.(/|$))[^\0\n]*"
+
+host = string(HOST, "a host name or an address")
+folder = string(FOLDER, "an absolute path, or one that starts with `~/`, without `..`")
+gid_index = either(integer(0, 255), choice("auto", "nccl"), (int,))
+dns_name = string(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", "a Kubernetes name")
+
+NODE = {
+    "name": string(NODE_NAME, "a name of letters, digits, `.`, `_` and `-`, a letter or digit first and last"),
+    "host": host,
+    "fabric": host,
+    "ssh": string(SSH, "an ssh alias or `user@host:port`"),
+    "install_dir": folder,
+    "arch": choice("amd64", "arm64"),
+    "gpus": integer(0),
+    "memory": size,
+    "hf_cache": absolute,
+    "cache_dir": folder,
+    "hca": text,
+    "ifname": text,
+    "gid_index": gid_index,
+    "vars": mapping(text),
+    "env": mapping(raw, env_name),
+}
+TOLERATION = mapping(either(integer(0), text, (int,)))
+K8S = {
+    "namespace": dns_name,
+    "storage_class": dns_name,
+    "runtime_class": dns_name,
+    "rdma_resource": string(r"[A-Za-z0-9./_-]+", "a resource name such as `rdma/hca_shared_devices_a`"),
+    "image_pull_secrets": array(dns_name),
+    "tolerations": array(TOLERATION),
+    "node_names": mapping(dns_name),
+    "hf_claim": dns_name,
+}
+HARDWARE = {
+    "arch": choice("amd64", "arm64"),
+    "gpus": integer(0),
+    "memory": size,
+    "unified_memory": boolean,
+    "rdma": boolean,
+    "devices": array(text),
+    "cap_add": array(string(r"[A-Z_]+", "a capability such as `IPC_LOCK`")),
+    "ulimits": mapping(limit),
+    "ipc": choice("host", "private"),
+    "oom_score_adj": integer(-1000, 1000),
+    "env": mapping(text, string(ENV_NAME, "a name without `=`")),
+}
+_profile = record(Hardware, HARDWARE)
+
+
+def _hardware(value: Any, path: Path, problems: Problems) -> Any:
+    """The name of a profile, or profiles of one's own, of which `default` names the one to use."""
+    if type(value) is not dict:
+        return text(value, path, problems), {}
+    profiles = {name: _profile(one, (*path, name), problems) for name, one in value.items() if name != "default"}
+    chosen = value.get("default", next(iter(profiles)) if len(profiles) == 1 else None)
+    choice(*profiles)(chosen, (*path, "default"), problems)
+    return chosen, profiles
+
+
+CLUSTER = {
+    "name": text,
+    "hf_cache": absolute,
+    "topology": text,
+    "hardware": _hardware,
+    "ssh_user": string(r"[A-Za-z_][A-Za-z0-9_.-]*", "a user name"),
+    "nodes": array(record(Node, NODE, ("name",)), least=1),
+    "nccl": mapping(mapping(raw, env_name)),
+    "vars": mapping(text),
+    "k8s": record(K8sKeys, K8S),
+}
+LANGUAGE = Language("cluster", CLUSTER, {"nodes": NODE, "k8s": K8S})
+
+
+def _make(**values: Any) -> Cluster:
+    values["hardware"], values["profiles"] = values.get("hardware", (None, {}))
+    return Cluster(**values)
+
+
+CLUSTER_SHAPE = record(_make, CLUSTER, ("nodes",))

@@ -1,0 +1,172 @@
+"""The recipe language: every key, and the shape of its value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rcc.recipe.identity import ID
+from rcc.recipe.model import AssertBlock, ExtraMount, FurtherModel, HealthcheckKeys, Raw, Recipe, StagingBlock
+from rcc.recipe.shape import (
+    Language,
+    Problem,
+    Problems,
+    array,
+    boolean,
+    choice,
+    dotted,
+    either,
+    free,
+    integer,
+    mapping,
+    record,
+    shown,
+    string,
+)
+from rcc.recipe.size import DURATION, SIZE, parse_duration, parse_size
+from rcc.source import Path
+
+ENV_NAME = r"[^=\0]+"
+REPO = r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*"
+ABSOLUTE = r"/(?!/)(?!(.*/)?\.\.(/|$))[^\0\n]*"
+REVISION = r"[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._/-]*"
+
+text = string()
+
+
+def raw(value: Any, path: Path, problems: Problems) -> Any:
+    """A string that may hold templates."""
+    text(value, path, problems)
+    return Raw(value, path)
+
+
+def size(value: Any, path: Path, problems: Problems) -> Any:
+    """A size in bytes: `32gb`, `512 MiB`, or a number of bytes."""
+    if type(value) is int:
+        return integer(0)(value, path, problems)
+    if _size_text(value, path, problems) and isinstance(value, str):
+        return parse_size(value)
+    return None
+
+
+def _size_text(value: Any, path: Path, problems: Problems) -> bool:
+    before = len(problems)
+    string(SIZE, "a size such as `32gb`", hint="units are k, m, g and t, powers of 1024")(value, path, problems)
+    return len(problems) == before
+
+
+def duration(value: Any, path: Path, problems: Problems) -> Any:
+    """A duration in whole seconds: `90s`, `45m`, `1h30m`."""
+    before = len(problems)
+    string(DURATION, "a duration such as `90s` or `45m`")(value, path, problems)
+    if len(problems) > before:
+        return None
+    seconds = parse_duration(value)
+    if seconds is None:
+        problems.append(Problem(path, "RCC205", f"`{dotted(path)}` must be whole seconds, not `{shown(value)}`"))
+    return seconds
+
+
+def pair(soft: int, hard: int) -> tuple[int, int]:
+    """A ulimit with two values."""
+    return (soft, hard)
+
+
+identifier = string(ID, "1 to 40 of `a-z`, `0-9` and `-`, a letter first and no `-` last", "RCC207")
+absolute = string(ABSOLUTE, "an absolute path without `..`")
+model = string(f"{REPO}|{ABSOLUTE}", "a Hugging Face repo id (`org/name`) or an absolute path without `..`")
+revision = string(REVISION, "a branch, a tag or a commit")
+sha256 = string(r"[0-9a-f]{64}", "64 hexadecimal digits in lower case")
+port = integer(1, 65535)
+limit = either(integer(-1), record(pair, {"soft": integer(-1), "hard": integer(-1)}, ("soft", "hard")), (int,))
+env_name = string(ENV_NAME, "a name without `=`")
+
+MODELS = {"id": identifier, "model": model, "revision": revision}
+EXTRA_MOUNTS = {"host": raw, "container": raw, "read_only": boolean, "sha256": sha256}
+STAGING = {
+    "kind": choice("sparse-rows", "snapshot"),
+    "format": choice("sparse-copy"),
+    "id": identifier,
+    "src": raw,
+    "dst": raw,
+    "tensors": raw,
+    "manifest": string(r"(?!\.)[A-Za-z0-9._-]+", "a plain file name"),
+    "tiling": choice("base-rem", "floor"),
+    "serve": boolean,
+    "include": array(text),
+    "exclude": array(text),
+    "min_free": size,
+    "rate_limit": size,
+}
+HEALTHCHECK = {
+    "path": string(r"/[!-~]*", "a path that starts with `/`"),
+    "interval": duration,
+    "timeout": duration,
+    "retries": integer(1),
+    "start_period": duration,
+}
+ASSERT = {"path": raw, "contains": raw}
+RECIPE = {
+    "engine": string(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", "an engine's name"),
+    "name": text,
+    "id": identifier,
+    "requires_rcc": text,
+    "description": text,
+    "docker_image": text,
+    "model": model,
+    "revision": revision,
+    "parent_model": text,
+    "models": array(record(FurtherModel, MODELS, ("id", "model"))),
+    "port": port,
+    "listen": string(r"[0-9A-Za-z.:_-]+", "an address"),
+    "rendezvous_port": port,
+    "required_nodes": integer(1),
+    "tensor_parallel_size": integer(1),
+    "pipeline_parallel_size": integer(1),
+    "data_parallel_size": integer(1),
+    "distributed_backend": choice("mp", "ray"),
+    "topology": text,
+    "shm_size": size,
+    "memory": size,
+    "ipc": choice("host", "private"),
+    "devices": array(string(r"/[^\0:\n]+(:/[^\0:\n]+(:[rwm]+)?)?", "a device such as `/dev/fuse`")),
+    "cap_add": array(string(r"[A-Z_]+", "a capability such as `IPC_LOCK`")),
+    "ulimits": mapping(limit, string(r"[a-z]+", "a limit's name such as `nofile`")),
+    "stop_grace": duration,
+    "user": string(r"\d+(:\d+)?", "`uid` or `uid:gid`, in numbers"),
+    "entrypoint": array(raw, least=1),
+    "args": array(raw),
+    "extends": either(array(text, least=1), text, (list,)),
+    "unset": array(string(r"[^.]+(\.[^.]+)*", "a dotted key")),
+    "secrets": array(string(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name")),
+    "env": mapping(raw, env_name),
+    "extra_mounts": array(record(ExtraMount, EXTRA_MOUNTS, ("host", "container"))),
+    "staging": array(record(StagingBlock, STAGING, ("kind", "id", "src", "dst"))),
+    "staging_image": text,
+    "healthcheck": record(HealthcheckKeys, HEALTHCHECK),
+    "assert": array(record(AssertBlock, ASSERT, ("path", "contains"))),
+    "measured": mapping(free),
+}
+"""Every top-level key; those that merge recipes (`extends`, `unset`) are spent before the model is made."""
+
+LANGUAGE = Language(
+    "recipe",
+    RECIPE,
+    {
+        "models": MODELS,
+        "extra_mounts": EXTRA_MOUNTS,
+        "staging": STAGING,
+        "healthcheck": HEALTHCHECK,
+        "assert": ASSERT,
+    },
+)
+
+
+def _make(**values: Any) -> Recipe:
+    values.pop("extends", None)
+    values.pop("unset", None)
+    if "assert" in values:
+        values["asserts"] = values.pop("assert")
+    return Recipe(**values)
+
+
+RECIPE_SHAPE = record(_make, RECIPE, ("engine", "docker_image"))

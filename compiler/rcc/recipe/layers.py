@@ -1,0 +1,155 @@
+"""A recipe and the recipes that it extends, merged, with every value's origin kept."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from rcc.diagnostic import Finding, Findings, finding
+from rcc.source import Path, Place, whole
+from rcc.syntax.document import Document, Part, read_document
+
+Read = Callable[[str], bytes]
+"""Reads a file by name; raises OSError."""
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Documents from the lowest base to the recipe itself, which is the last."""
+
+    documents: tuple[Document, ...]
+
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """Tables merged, arrays and scalars replaced, what `unset` names removed."""
+        if len(self.documents) == 1 and not _is_layered(self.documents[0].values):
+            return self.documents[0].values
+        merged: dict[str, Any] = {}
+        for document in self.documents:
+            for path in unset_paths(document.values):
+                _remove(merged, path)
+            _merge(merged, {k: v for k, v in document.values.items() if k not in ("extends", "unset")})
+        return merged
+
+    @property
+    def top(self) -> Document:
+        """The recipe itself."""
+        return self.documents[-1]
+
+    def origin(self, path: Path) -> Document:
+        """The document that a value comes from: the highest that holds it or the whole array it stands in."""
+        for document in reversed(self.documents):
+            if _holds(document.values, path):
+                return document
+        return self.top
+
+    def has(self, path: Path) -> bool:
+        """Whether any document holds the path."""
+        return any(_holds(document.values, path) for document in self.documents)
+
+    def place(self, path: Path, part: Part = "value") -> Place:
+        """Where a value, or its key, stands."""
+        return self.origin(path).place(path, part)
+
+
+def _is_layered(values: dict[str, Any]) -> bool:
+    return "extends" in values or "unset" in values
+
+
+def _holds(values: Any, path: Path) -> bool:
+    for part in path:
+        if isinstance(values, dict):
+            if part not in values:
+                return False
+        elif not (isinstance(values, list) and isinstance(part, int) and part < len(values)):
+            return False
+        values = values[part]
+    return True
+
+
+def _merge(into: dict[str, Any], values: dict[str, Any]) -> None:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            below = into.get(key)
+            into[key] = below if isinstance(below, dict) else {}
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def unset_paths(values: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The paths that a well-formed `unset` removes from the bases."""
+    names = values.get("unset")
+    return [tuple(name.split(".")) for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def _remove(values: dict[str, Any], path: tuple[str, ...]) -> None:
+    for part in path[:-1]:
+        below = values.get(part)
+        if not isinstance(below, dict):
+            return
+        values = below
+    values.pop(path[-1], None)
+
+
+def read_layers(name: str, read: Read) -> tuple[Layers | None, Findings]:
+    """Reads a recipe and, depth first, its bases; each file once, the later base over the earlier."""
+    return _Reading(read).run(name)
+
+
+class _Reading:
+    """Documents by name, bases before what extends them."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._documents: dict[str, Document] = {}
+        self._found: list[Finding] = []
+
+    def run(self, name: str) -> tuple[Layers | None, Findings]:
+        complete = self._add(name, (), None)
+        return (Layers(tuple(self._documents.values())) if complete else None), tuple(self._found)
+
+    def _add(self, name: str, above: tuple[str, ...], stated: Callable[[], Place] | None) -> bool:
+        if name in above:
+            loop = " → ".join(f"`{one}`" for one in (*above[above.index(name) :], name))
+            place = stated() if stated else None
+            self._found.append(finding("RCC208", f"`extends` is a loop: {loop}", place, help="remove one of these"))
+            return False
+        if name in self._documents:
+            return True
+        document = self._open(name, stated)
+        if document is None:
+            return False
+        complete = True
+        for path, base in _bases(document.values):
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), base))
+            complete &= self._add(target, (*above, name), partial(document.place, path))
+        self._documents[name] = document
+        return complete
+
+    def _open(self, name: str, stated: Callable[[], Place] | None) -> Document | None:
+        try:
+            data = self._read(name)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            place = stated() if stated else whole(name)
+            message = f"cannot read `{name}`: {reason.lower()}"
+            help = "a relative path starts at the folder of the file that states it" if stated else None
+            self._found.append(finding("RCC007", message, place, help=help))
+            return None
+        document, found = read_document(name, data)
+        self._found.extend(found)
+        return document
+
+
+def _bases(values: dict[str, Any]) -> list[tuple[Path, str]]:
+    """The paths of a well-formed `extends`, and where each stands; the reader reports one that is not."""
+    bases = values.get("extends", [])
+    if isinstance(bases, str):
+        return [(("extends",), bases)]
+    if not isinstance(bases, list):
+        return []
+    return [(("extends", index), base) for index, base in enumerate(bases) if isinstance(base, str)]

@@ -1,0 +1,126 @@
+"""Reads a recipe: TOML and bases to a typed, checked model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from rcc import __version__
+from rcc.diagnostic import Findings, has_errors, in_order
+from rcc.recipe.identity import default_id, proposed_id
+from rcc.recipe.keys import LANGUAGE, RECIPE, RECIPE_SHAPE
+from rcc.recipe.layers import Layers, Read, read_layers
+from rcc.recipe.model import Recipe, RecipeFile
+from rcc.recipe.refusal import refused
+from rcc.recipe.shape import Problem, Problems
+
+Check = Callable[[Recipe], Iterator[Problem]]
+
+
+def read_recipe(name: str, read: Read, id: str | None = None) -> tuple[RecipeFile | None, Findings]:
+    """Reads the recipe `name` with its bases.
+
+    `read` gives a file's bytes or raises OSError. `id` stands in for the recipe's own, as a rebuild under the id that
+    was recorded needs it.
+    """
+    layers, found = read_layers(name, read)
+    if layers is None:
+        return None, found
+    own_id = id or layers.values.get("id") or default_id(name)
+    problems: Problems = []
+    recipe = RECIPE_SHAPE(layers.values, (), problems)
+    if own_id is None:
+        problems.append(_no_id(name))
+    if isinstance(recipe, Recipe):
+        for check in _CHECKS:
+            problems.extend(check(recipe))
+    if problems:
+        found = (*found, *refused(layers, problems, LANGUAGE))
+    if has_errors(found) or not isinstance(recipe, Recipe):
+        return None, in_order(found)
+    assert isinstance(own_id, str)
+    return RecipeFile(recipe, own_id, layers), in_order(found)
+
+
+def _no_id(name: str) -> Problem:
+    proposed = proposed_id(name)
+    return Problem(
+        ("id",), "RCC204", "the recipe has no `id`, and its file name gives none", f'add `id = "{proposed}"`'
+    )
+
+
+def _version(recipe: Recipe) -> Iterator[Problem]:
+    if recipe.requires_rcc is None:
+        return
+    allowed = _satisfies(__version__, recipe.requires_rcc)
+    if allowed is None:
+        help = "write a range such as `>=0.1, <1`"
+        yield Problem(("requires_rcc",), "RCC205", f"`{recipe.requires_rcc}` is not a version range", help)
+    elif not allowed:
+        help = "use an rcc of that range, or widen it after a look at the change log"
+        message = f"this recipe wants rcc {recipe.requires_rcc}, and this is rcc {__version__}"
+        yield Problem(("requires_rcc",), "RCC209", message, help)
+
+
+def _satisfies(version: str, wanted: str) -> bool | None:
+    own = _numbers(version)
+    results = []
+    for clause in wanted.split(","):
+        match = re.fullmatch(r"\s*(>=|<=|==|!=|<|>)\s*(\d+(?:\.\d+)*)\s*", clause)
+        if not match:
+            return None
+        other = _numbers(match[2])
+        order = (own > other) - (own < other)
+        results.append(order in _ORDERS[match[1]])
+    return all(results)
+
+
+_ORDERS = {">=": (0, 1), "<=": (0, -1), "==": (0,), "!=": (1, -1), "<": (-1,), ">": (1,)}
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    numbers = [int(part) for part in re.findall(r"\d+", version)]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def _model(recipe: Recipe) -> Iterator[Problem]:
+    if recipe.model is None and recipe.engine != "custom":
+        yield Problem((), "RCC204", f"engine `{recipe.engine}` needs a `model`", 'add `model = "org/name"`', "key")
+    if recipe.revision is not None and (recipe.model or "/").startswith("/"):
+        message = "`revision` without a Hugging Face model has nothing to choose from"
+        yield Problem(("revision",), "RCC206", message, "remove it, or name the model by its repo id", "key")
+
+
+def _ipc(recipe: Recipe) -> Iterator[Problem]:
+    if recipe.ipc == "host" and recipe.shm_size is not None:
+        message = '`shm_size` has no effect with `ipc = "host"`: docker ignores it, podman refuses it'
+        yield Problem(("shm_size",), "RCC206", message, 'remove one of the two, or write `ipc = "private"`', "key")
+
+
+def _secrets(recipe: Recipe) -> Iterator[Problem]:
+    for index, name in enumerate(recipe.secrets):
+        if name in recipe.env:
+            message = f"`{name}` is a secret and stands in `[env]` too"
+            yield Problem(("secrets", index), "RCC206", message, "remove it from `[env]`: its value is on the node")
+
+
+def _unique(recipe: Recipe) -> Iterator[Problem]:
+    for key, ids in (
+        ("models", [one.id for one in recipe.models]),
+        ("staging", [one.id for one in recipe.staging]),
+    ):
+        for index, one in enumerate(ids):
+            if one in ids[:index]:
+                message = f"`{one}` is the id of `{key}[{ids.index(one)}]` already"
+                yield Problem((key, index, "id"), "RCC206", message, "give each its own id")
+
+
+def _captured(recipe: Recipe) -> Iterator[Problem]:
+    for name in recipe.env:
+        if name in RECIPE:
+            yield Problem(("env", name), "RCC201", f"`{name}` is no environment variable", None, "key")
+
+
+_CHECKS: tuple[Check, ...] = (_version, _model, _ipc, _secrets, _unique, _captured)

@@ -1,0 +1,91 @@
+"""Makes findings of what a reader refuses: with places, and with the table that captured a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Protocol
+
+from rcc.diagnostic import Finding, Findings, Label, finding
+from rcc.recipe.shape import Language, Problem, dotted, missing_key, unknown_key
+from rcc.source import Path, Place
+from rcc.syntax.document import Part
+
+
+class Placed(Protocol):
+    """Values that know where they stand: a document, or a recipe with its bases."""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values as TOML gave them."""
+
+    def place(self, path: Path, part: Part = "value") -> Place:
+        """Where a value, its key or its header stands."""
+
+
+def refused(file: Placed, problems: Iterable[Problem], language: Language) -> Findings:
+    """The findings: the schema's where it refuses the same value, and the reader's own for all else."""
+    by_schema = {problem.path: problem for problem in _schema_problems(file.values, language)}
+    own = [replace(one, message=by_schema.get(one.path, one).message) for one in problems]
+    return tuple(_captured(file, one, language) or _placed(file, one) for one in own)
+
+
+def _placed(file: Placed, problem: Problem) -> Finding:
+    return finding(problem.code, problem.message, file.place(problem.path, problem.part), help=problem.help)
+
+
+def _schema_problems(values: dict[str, Any], language: Language) -> list[Problem]:
+    """What JSON Schema says of the values, in the words of the reader."""
+    from jsonschema import Draft7Validator
+    from rcc_schema import load
+
+    problems: list[Problem] = []
+    for error in Draft7Validator(load(language.schema)).iter_errors(values):
+        path: Path = tuple(error.absolute_path)
+        if error.validator == "required":
+            problems.extend(missing_key(path, name) for name in error.validator_value if name not in error.instance)
+        elif error.validator == "additionalProperties":
+            known = error.schema.get("properties", {})
+            problems.extend(unknown_key((*path, name), known) for name in error.instance if name not in known)
+    return problems
+
+
+def _captured(file: Placed, problem: Problem, language: Language) -> Finding | None:
+    """A key that TOML gave to the table opened last, though another reads it."""
+    table, name = problem.path[:-1], problem.path[-1] if problem.path else None
+    if problem.code == "RCC202" and problem.path and problem.path[0] in language.tables and len(problem.path) == 1:
+        return _single_brackets(file, problem)
+    if not table or not isinstance(name, str) or not _is_misplaced(problem, language):
+        return None
+    label = Label(file.place(problem.path, "header"), "every key below belongs to this table")
+    place = file.place(problem.path, "key")
+    message = f"`{name}` is read as `{dotted(problem.path)}`"
+    if name in language.keys:
+        help = "move it above the first table header"
+        return finding("RCC101", message, place, label=f"`{name}` is a top-level key", labels=[label], help=help)
+    owner = next((one for one, keys in language.tables.items() if name in keys), None)
+    if owner is None:
+        return None
+    return finding(
+        "RCC102",
+        message,
+        place,
+        label=f"`{owner}` has a key of this name",
+        labels=[label],
+        help=f"move it under `{owner}`",
+    )
+
+
+def _is_misplaced(problem: Problem, language: Language) -> bool:
+    """Whether the key is wrong where it stands and known elsewhere."""
+    if problem.path[0] in language.tables:
+        return problem.code == "RCC201"
+    return len(problem.path) == 2 and problem.path[-1] in language.keys
+
+
+def _single_brackets(file: Placed, problem: Problem) -> Finding | None:
+    name = problem.path[0]
+    if not isinstance(file.values.get(str(name)), dict):
+        return None
+    message = f"`[{name}]` is one table, and `{name}` is an array of tables"
+    return finding("RCC103", message, file.place(problem.path), help=f"write `[[{name}]]`")

@@ -1,0 +1,216 @@
+"""Shapes of values: what a key of a recipe or a cluster file may hold.
+
+A shape takes what TOML gave and answers the typed value; what does not fit is a problem in the list that it is
+handed, and the value it answers then counts for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rcc.nearest import nearest_name
+from rcc.source import Path
+from rcc.syntax.document import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in a file that does not fit, before it has a place."""
+
+    path: Path
+    code: str
+    message: str
+    help: str | None = None
+    part: Part = "value"
+
+
+Problems = list[Problem]
+Shape = Callable[[Any, Path, Problems], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A kind of file: its schema's name, its top-level keys, and its tables of known keys."""
+
+    schema: str
+    keys: Mapping[str, Shape]
+    tables: Mapping[str, Mapping[str, Shape]]
+
+
+_TYPES = {
+    bool: "a boolean",
+    int: "an integer",
+    float: "a float",
+    str: "a string",
+    list: "an array",
+    dict: "a table",
+}
+
+
+def kind_of(value: Any) -> str:
+    """What TOML calls a value of this type."""
+    return _TYPES.get(type(value), "a date or time")
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it: `extra_mounts[0].host`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
+    return text
+
+
+def _wrong_type(value: Any, path: Path, expected: str, problems: Problems) -> None:
+    problems.append(
+        Problem(path, "RCC202", f"`{dotted(path)}` must be {expected}, not {kind_of(value)}", _cast(value, expected))
+    )
+
+
+def _cast(value: Any, expected: str) -> str | None:
+    if expected == "an integer" and isinstance(value, str) and re.fullmatch(r"-?\d+", value):
+        return f"write it without quotes: `{value}`"
+    if expected == "a boolean" and value in ("true", "false"):
+        return f"write it without quotes: `{value}`"
+    if expected.startswith("a string") and isinstance(value, bool | int | float):
+        return f'write it in quotes: `"{str(value).lower() if isinstance(value, bool) else value}"`'
+    if expected.startswith("an array") and isinstance(value, str):
+        return "write it as an array of strings, one word each"
+    return None
+
+
+def string(pattern: str | None = None, what: str = "a string", code: str = "RCC205", hint: str | None = None) -> Shape:
+    """A string without NUL, all of it matching `pattern` where one is given; `what` names it in messages."""
+    compiled = re.compile(pattern) if pattern else None
+
+    def shape(value: Any, path: Path, problems: Problems) -> Any:
+        if type(value) is not str:
+            _wrong_type(value, path, "a string", problems)
+        elif compiled and not compiled.fullmatch(value):
+            problems.append(Problem(path, code, f"`{dotted(path)}` must be {what}, not `{shown(value)}`", hint))
+        elif "\0" in value:
+            problems.append(Problem(path, "RCC205", f"`{dotted(path)}` holds a NUL, which no process can be given"))
+        return value
+
+    return shape
+
+
+def shown(value: str) -> str:
+    """A value for a message: one line, not too long."""
+    text = value.replace("\n", "\\n")
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def integer(low: int, high: int | None = None) -> Shape:
+    """An integer within bounds, both included."""
+
+    def shape(value: Any, path: Path, problems: Problems) -> Any:
+        if type(value) is not int:
+            _wrong_type(value, path, "an integer", problems)
+        elif value < low or (high is not None and value > high):
+            bounds = f"at least {low}" if high is None else f"{low} to {high}"
+            problems.append(Problem(path, "RCC203", f"`{dotted(path)}` must be {bounds}, not {value}"))
+        return value
+
+    return shape
+
+
+def boolean(value: Any, path: Path, problems: Problems) -> Any:
+    """true or false."""
+    if type(value) is not bool:
+        _wrong_type(value, path, "a boolean", problems)
+    return value
+
+
+def free(value: Any, path: Path, problems: Problems) -> Any:
+    """Anything: carried along, never interpreted."""
+    return value
+
+
+def choice(*values: str) -> Shape:
+    """One of a closed list of strings."""
+
+    def shape(value: Any, path: Path, problems: Problems) -> Any:
+        if type(value) is not str:
+            _wrong_type(value, path, "a string", problems)
+        elif value not in values:
+            listed = ", ".join(f"`{one}`" for one in values)
+            near = nearest_name(value, values)
+            help = f"did you mean `{near}`?" if near else None
+            problems.append(
+                Problem(path, "RCC205", f"`{dotted(path)}` must be one of {listed}, not `{shown(value)}`", help)
+            )
+        return value
+
+    return shape
+
+
+def either(first: Shape, second: Shape, types: tuple[type, ...]) -> Shape:
+    """The first shape for values of the given types, the second for all others."""
+    return lambda value, path, problems: (first if type(value) in types else second)(value, path, problems)
+
+
+def array(item: Shape, least: int = 0) -> Shape:
+    """An array of one shape, as a tuple."""
+
+    def shape(value: Any, path: Path, problems: Problems) -> Any:
+        if type(value) is not list:
+            _wrong_type(value, path, "an array", problems)
+            return ()
+        if len(value) < least:
+            problems.append(Problem(path, "RCC203", f"`{dotted(path)}` must have at least {least} element"))
+        return tuple(item(one, (*path, index), problems) for index, one in enumerate(value))
+
+    return shape
+
+
+def mapping(item: Shape, key: Shape | None = None) -> Shape:
+    """A table whose keys the author chooses, all values of one shape."""
+
+    def shape(value: Any, path: Path, problems: Problems) -> Any:
+        if type(value) is not dict:
+            _wrong_type(value, path, "a table", problems)
+            return {}
+        if key:
+            for name in value:
+                key(name, (*path, name), problems)
+        return {name: item(one, (*path, name), problems) for name, one in value.items()}
+
+    return shape
+
+
+def record(make: Callable[..., Any], fields: Mapping[str, Shape], required: tuple[str, ...] = ()) -> Shape:
+    """A table with known keys: `make` gets those that are there; missing ones have the defaults of `make`."""
+
+    def shape(value: Any, path: Path, problems: Problems) -> Any:
+        if type(value) is not dict:
+            _wrong_type(value, path, "a table", problems)
+            return None
+        before = len(problems)
+        known = {}
+        for name, one in value.items():
+            check = fields.get(name)
+            if check is None:
+                problems.append(unknown_key((*path, name), fields))
+            else:
+                known[name] = check(one, (*path, name), problems)
+        problems.extend(missing_key(path, name) for name in required if name not in value)
+        return make(**known) if len(problems) == before else None
+
+    return shape
+
+
+def unknown_key(path: Path, known: Mapping[str, Any]) -> Problem:
+    """The finding about a key that nobody reads, with the nearest one that somebody does."""
+    near = nearest_name(str(path[-1]), known)
+    help = f"did you mean `{near}`?" if near else f"known keys here: {', '.join(f'`{one}`' for one in sorted(known))}"
+    where = f" in `{dotted(path[:-1])}`" if len(path) > 1 else ""
+    return Problem(path, "RCC201", f"unknown key `{path[-1]}`{where}", help, "key")
+
+
+def missing_key(path: Path, name: str) -> Problem:
+    """The finding about a key that must be there."""
+    where = f"`{dotted(path)}`" if path else "the file"
+    return Problem(path, "RCC204", f"{where} has no `{name}`", f"add `{name} = …`", "key")

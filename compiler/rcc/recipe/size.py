@@ -1,0 +1,41 @@
+"""Sizes and durations as docker reads them."""
+
+from __future__ import annotations
+
+import re
+
+SIZE = r"\d+(\.\d+)? ?([kKmMgGtT][iI]?)?[bB]?"
+DURATION = r"(\d+(\.\d+)?(h|m|s))+"
+
+_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+_SECONDS = {"h": 3600, "m": 60, "s": 1}
+
+
+def parse_size(text: str) -> int | None:
+    """Bytes, in powers of 1024; a bare number is bytes. None where the text is no size."""
+    if not re.fullmatch(SIZE, text):
+        return None
+    number = re.match(r"\d+(\.\d+)?", text)
+    assert number
+    unit = text[number.end() :].strip().lower().removesuffix("b").removesuffix("i")
+    whole, _, fraction = number[0].partition(".")
+    scaled = int(whole + fraction) << 10 * _UNITS[unit]
+    return scaled // 10 ** len(fraction)
+
+
+def parse_duration(text: str) -> int | None:
+    """Whole seconds, as in `90s` or `1h30m`. None where the text is no duration or not whole seconds."""
+    if not re.fullmatch(DURATION, text):
+        return None
+    total = 0.0
+    for number, unit in re.findall(r"(\d+(?:\.\d+)?)(h|m|s)", text):
+        total += float(number) * _SECONDS[unit]
+    return int(total) if total == int(total) else None
+
+
+def shown_size(size: int) -> str:
+    """A size for people, in the largest unit that keeps two decimals or fewer: `47.2 GiB`."""
+    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if size >= 1024**power:
+            return f"{size / 1024**power:.1f}".removesuffix(".0") + f" {unit}"
+    return f"{size} B"

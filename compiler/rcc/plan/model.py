@@ -170,7 +170,10 @@ class Gid:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """One rank: its node, how to reach it, and the one container there. `ssh` is `user@host:port` or an alias."""
+    """One rank: its node, how to reach it, and the one container there. `ssh` is `user@host:port` or an alias.
+
+    `gpus` is how many the node has: what `all` means where a target counts them.
+    """
 
     rank: int
     node: str
@@ -180,6 +183,7 @@ class Rank:
     ssh: str | None
     install_dir: str
     arch: str
+    gpus: int
     unified_memory: bool
     hf_cache: str | None
     cache_dir: str

@@ -1,0 +1,48 @@
+"""How a command tells its findings and ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+import click
+
+from rcc.cli.render import render
+from rcc.diagnostic import Finding, has_errors
+
+OK, MENDABLE, USAGE = 0, 1, 2
+UNREADABLE = "RCC007"
+
+
+def exit_code(findings: Iterable[Finding]) -> int:
+    """0 without errors; 2 where a file is missing or cannot be read; else 1."""
+    found = tuple(findings)
+    if not has_errors(found):
+        return OK
+    return USAGE if any(one.code == UNREADABLE for one in found) else MENDABLE
+
+
+def tell(findings: Iterable[Finding]) -> int:
+    """Shows the findings in full on stderr, and gives the exit code that they ask for."""
+    found = tuple(findings)
+    click.echo(render(found, "full", color=wants_color(sys.stderr)), err=True, nl=False)
+    return exit_code(found)
+
+
+def say(text: str) -> None:
+    """A remark for people, on stderr, so that stdout stays what was asked for."""
+    click.echo(text, err=True)
+
+
+def print_json(value: Any) -> None:
+    """A value for programs, on stdout: ASCII, indented, keys in the order that they have."""
+    import json
+
+    click.echo(json.dumps(value, indent=2))
+
+
+def wants_color(stream: TextIO) -> bool:
+    """Colour is for terminals, unless NO_COLOR is set or the terminal knows none."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -33,6 +33,55 @@ RCC206 conflicting-keys error two keys cannot stand together
 RCC207 invalid-id error an id that files, units and objects cannot be called by
 RCC208 extends-loop error recipes extend each other in a loop
 RCC209 requires-rcc error the recipe wants another version of rcc
+RCC302 undefined-name error a template uses a name that is not defined
+RCC303 late-bound-name error a name that is known only on the node stands where a build needs its value
+RCC304 needs-lock error a template uses a name that only the lock knows
+RCC305 unset-name error a template uses a name that this node or cluster gives no value
+RCC306 filled-value error a value is not one that its key takes once its templates are filled
+RCC401 set-by-compiler error the environment sets what the compiler sets for each rank
+RCC402 node-overrides-recipe warning a node's environment changes a value of the recipe's
+RCC501 compiler-owned-flag error an argument sets what a recipe key decides
+RCC502 unknown-engine error no engine of this name is built in or installed
+RCC610 lock-stale error the lock does not answer what the recipe asks
+RCC611 lock-missing error there is no lock
+RCC612 invalid-lock error the lock is not one that rcc wrote
+RCC613 lock-merge-conflict error the lock holds git's merge markers
+RCC614 lock-version error the lock is of a version that this rcc does not read
+RCC615 lock-hand-edited error parts of the lock do not belong together
+RCC616 lock-not-canonical warning the lock is laid out in another way than rcc writes it
+RCC617 lock-not-written error the lock could not be written
+RCC701 carried-file-refused error a relative mount source is not a file that the artifacts can carry
+RCC901 duplicate-node error two nodes have one name or one address
+RCC902 too-few-nodes error the cluster has fewer nodes than the recipe requires
+RCC903 parallelism-mismatch error the parallel sizes do not fit the nodes and their GPUs
+RCC904 unknown-topology error no NCCL profile of this name, or several and none chosen
+RCC905 no-cluster error the recipe needs a cluster file and none was found
+RCC906 unknown-node error no node of this name in the cluster
+RCC907 unknown-hardware error no hardware profile of this name
+RCC908 port-clash error two things listen on one port
+RCC909 gid-without-hca error the GID index is to be found and no HCA list says where
+RCC910 no-fabric-address error a node of a group has no address to meet the others at
+RCC1201 lock-extra-missing error what `rcc lock` needs is not installed
+RCC1202 source-unreachable error a registry or hub does not answer
+RCC1203 login-refused error a registry or hub refuses the login, or wants one
+RCC1204 image-not-found error the registry does not have the image
+RCC1205 rate-limited error a registry or hub wants no more requests for now
+RCC1206 bad-registry-answer error a registry answers something that no registry may
+RCC1207 image-without-platform error the image names no platform that it is for
+RCC1208 image-layout error an OCI layout does not give the image
+RCC1209 image-daemon error docker or podman does not give the image
+RCC1210 credential-helper-failed warning a credential helper did not answer
+RCC1211 model-gated error the model is gated
+RCC1212 model-not-found error the hub does not have the model, or not for this login
+RCC1213 revision-not-found error the model has no such branch, tag or commit
+RCC1214 bad-hub-answer error the hub answers something that it may not
+RCC1215 staging-source error a checkpoint cannot be staged as asked
+RCC1216 model-cache error a Hugging Face cache does not give the model
+RCC1217 blob-damaged error a file in the cache is not what its name says
+RCC1218 model-moved warning the model has another name by now
+RCC1219 tag-moved warning a tag or branch names something else by now
+RCC1220 locked-gone error what the lock names is not there any more
+RCC1221 nothing-to-upgrade error what is to be upgraded is not in the recipe
 """
 
 

@@ -71,14 +71,14 @@ HARDWARE = {
     "oom_score_adj": integer(-1000, 1000),
     "env": mapping(text, string(ENV_NAME, "a name without `=`")),
 }
-_profile = record(Hardware, HARDWARE)
+hardware_profile = record(Hardware, HARDWARE)
 
 
 def _hardware(value: Any, path: Path, problems: Problems) -> Any:
     """The name of a profile, or profiles of one's own, of which `default` names the one to use."""
     if type(value) is not dict:
         return text(value, path, problems), {}
-    profiles = {name: _profile(one, (*path, name), problems) for name, one in value.items() if name != "default"}
+    profiles = {name: hardware_profile(one, (*path, name), problems) for name, one in value.items() if name != "default"}
     chosen = value.get("default", next(iter(profiles)) if len(profiles) == 1 else None)
     choice(*profiles)(chosen, (*path, "default"), problems)
     return chosen, profiles

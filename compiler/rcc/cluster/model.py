@@ -52,9 +52,9 @@ class K8sKeys:
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What containers need on a kind of machine; `memory` in bytes, `unified` where GPU and CPU share it."""
+    """What containers need on a kind of machine; `memory` in bytes, `arch` None where any will do."""
 
-    arch: str = "amd64"
+    arch: str | None = None
     gpus: int = 0
     memory: int | None = None
     unified_memory: bool = False

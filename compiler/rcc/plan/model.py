@@ -98,12 +98,12 @@ class Container:
 
     `enter` stands before that argv where something is late-bound, staged, asserted or secret, and execs it.
     `late_env` maps a variable to the late-bound name that gives its value. `ulimits` values are a number (-1 is
-    unlimited) or a pair soft, hard. `gpus` is `all`, a number or null.
+    unlimited) or a pair soft, hard. `platform` is null where the node may be of any architecture. `gpus` is `all`, a number or null.
     """
 
     name: str
     image: str
-    platform: str
+    platform: str | None
     enter: tuple[str, ...] | None
     entrypoint: tuple[str, ...]
     command: tuple[str, ...]
@@ -182,7 +182,7 @@ class Rank:
     head: bool
     ssh: str | None
     install_dir: str
-    arch: str
+    arch: str | None
     gpus: int
     unified_memory: bool
     hf_cache: str | None

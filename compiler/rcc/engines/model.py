@@ -1,0 +1,60 @@
+"""What an engine is: how it is started, and what it needs around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """An engine's own health check; durations in seconds."""
+
+    path: str
+    interval: int
+    timeout: int
+    retries: int
+    start_period: int
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What an engine's arguments are made of, for one rank.
+
+    `model` is a path in the container or, where no commit is known, a repo id; `meeting` is the head's fabric address.
+    """
+
+    rank: int
+    nnodes: int
+    model: str | None
+    listen: str
+    port: int | None
+    meeting: str | None
+    rendezvous_port: int | None
+    tensor: int
+    pipeline: int
+    data: int
+    backend: str
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine.
+
+    `command` starts it where the recipe has no entrypoint, `arguments` follow the recipe's own. `owned` maps a flag
+    that the compiler appends to the recipe key that decides it. `caches` maps an environment variable to a folder
+    below the container's cache folder. `address_variable` names the node's fabric address where ranks span nodes.
+    `uses_gpus` is false where parallel sizes need not fit the GPUs.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    arguments: Callable[[World], tuple[str, ...]]
+    port: int | None = None
+    rendezvous_port: int | None = None
+    health: Health | None = None
+    owned: Mapping[str, str] = field(default_factory=dict)
+    caches: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    address_variable: str | None = None
+    uses_gpus: bool = True

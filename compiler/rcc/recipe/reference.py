@@ -14,7 +14,6 @@ _REGISTRY = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:.]+\])(?::[0-9
 _COMPONENT = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_SHOUTED = "a repository name is in lower case"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,5 +107,5 @@ def _why(component: str) -> str:
     if not component:
         return "there is nothing between two slashes"
     if component != component.lower() and _COMPONENT.fullmatch(component.lower()):
-        return _SHOUTED
-    return f"`{component}` is no part of a repository name: letters in lower case and digits, joined by `.`, `_`, `__` or `-`"
+        return "a repository name is in lower case"
+    return f"`{component}` is no part of a repository name: `a-z` and digits, joined by `.`, `_`, `__` or `-`"

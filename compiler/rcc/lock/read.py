@@ -1,0 +1,196 @@
+"""Reads a lock, strictly: what `rcc lock` has not written is explained, never guessed at."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+from rcc.diagnostic import Finding, Findings, Label, finding, has_errors
+from rcc.lock.model import REVISION, VERSION, Lock, tree_hash
+from rcc.lock.places import members, place_in, repeated
+from rcc.lock.shapes import lock_shape
+from rcc.lock.wanted import COMMIT
+from rcc.lock.write import canonical
+from rcc.recipe.shape import Problem
+from rcc.source import Place, Source, Span, whole
+
+MAX_BYTES = 64 * 1024 * 1024
+RESTORE = "restore it from version control, or delete it and run `rcc lock`"
+_MARKER = re.compile(r"^(<{7}|\|{7}|={7}|>{7})(?![<|=>]).*$", re.MULTILINE)
+
+
+def read_lock(name: str, data: bytes) -> tuple[Lock | None, Findings]:
+    """Reads the bytes of a lock file; `name` is what findings call it."""
+    if len(data) > MAX_BYTES:
+        message = f"the file has {len(data)} bytes, more than the {MAX_BYTES} that rcc reads"
+        return None, (finding("RCC005", message, whole(name), help=RESTORE),)
+    try:
+        source = Source(name, data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        return None, (finding("RCC001", f"byte {error.start + 1} is not valid UTF-8", whole(name), help=RESTORE),)
+    merge = _merge_conflict(source)
+    if merge:
+        return None, (merge,)
+    values, found = _parse(source)
+    if found:
+        return None, found
+    newer, found = _versions(source, values)
+    if found:
+        return None, found
+    return _read(source, values, newer)
+
+
+def _merge_conflict(source: Source) -> Finding | None:
+    markers = [Place(source, Span(*match.span())) for match in _MARKER.finditer(source.text)]
+    if not markers:
+        return None
+    first = source.text[markers[0].span.start : markers[0].span.end]
+    return finding(
+        "RCC613",
+        f"the lock holds git's merge markers, the first is `{first}`",
+        markers[0],
+        labels=[Label(place, "a further marker") for place in markers[1:3]],
+        help="take either side whole (`git checkout --ours` or `--theirs`, then the file), and run `rcc lock`",
+    )
+
+
+class _UnfitError(ValueError):
+    """A number that no lock holds."""
+
+
+def _refuse_number(text: str) -> NoReturn:
+    raise _UnfitError(f"`{text[:40]}` is no whole number, and a lock holds no other")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        raise KeyError
+    return table
+
+
+def _parse(source: Source) -> tuple[Any, Findings]:
+    try:
+        values = json.loads(
+            source.text, object_pairs_hook=_unique, parse_float=_refuse_number, parse_constant=_refuse_number
+        )
+        canonical(values).encode()
+    except KeyError:
+        return None, _duplicates(source)
+    except json.JSONDecodeError as error:
+        at = min(error.pos, len(source.text))
+        place = Place(source, Span(at, min(at + 1, len(source.text))))
+        return None, (finding("RCC612", _syntax(error, source.text), place, help=RESTORE),)
+    except RecursionError:
+        return None, (
+            finding("RCC612", "the lock is nested deeper than any lock is", whole(source.name), help=RESTORE),
+        )
+    except UnicodeEncodeError:
+        message = "the lock holds half of a surrogate pair, which is no text"
+        return None, (finding("RCC612", message, whole(source.name), help=RESTORE),)
+    except ValueError as error:
+        message = str(error) if isinstance(error, _UnfitError) else "the lock holds a number of thousands of digits"
+        return None, (finding("RCC612", message, whole(source.name), help=RESTORE),)
+    return values, ()
+
+
+def _syntax(error: json.JSONDecodeError, text: str) -> str:
+    if not text.strip():
+        return "the lock is empty"
+    if error.pos >= len(text.rstrip()):
+        return "the lock ends in the middle"
+    return f"the lock is not valid JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+
+
+def _duplicates(source: Source) -> Findings:
+    return tuple(
+        finding(
+            "RCC004",
+            f"`{again.path[-1]}` is defined twice",
+            Place(source, again.key),
+            labels=[Label(Place(source, first.key), "first defined here")],
+            help=RESTORE,
+        )
+        for first, again in repeated(source)
+        if first.key and again.key
+    )
+
+
+def _versions(source: Source, values: Any) -> tuple[bool, Findings]:
+    """Whether the lock is of a newer revision; an unknown version is refused before anything else is looked at."""
+    version = values.get("version") if type(values) is dict else None
+    if type(version) is not int:
+        message = "this is no lock: it has no `version`"
+        return False, (finding("RCC614", message, place_in(source, ("version",)), help=RESTORE),)
+    if version != VERSION:
+        message = f"the lock has version {version}, and this rcc reads version {VERSION}"
+        help = "use the rcc that wrote it, or delete it and run `rcc lock`"
+        return False, (finding("RCC614", message, place_in(source, ("version",)), help=help),)
+    revision = values.get("revision")
+    return type(revision) is int and revision > REVISION, ()
+
+
+def _read(source: Source, values: Any, newer: bool) -> tuple[Lock | None, Findings]:
+    problems: list[Problem] = []
+    lock = lock_shape(newer)(values, (), problems)
+    if problems:
+        return None, tuple(finding("RCC612", one.message, _place(source, one), help=RESTORE) for one in problems)
+    found = (*_edited(source, lock), *_layout_of_text(source, values))
+    return (None if has_errors(found) else lock), found
+
+
+def _place(source: Source, problem: Problem) -> Place:
+    if problem.part == "key":
+        spans = {member.path: member.key for member in members(source.text)}
+        key = spans.get(problem.path)
+        if key:
+            return Place(source, key)
+    return place_in(source, problem.path)
+
+
+def _edited(source: Source, lock: Lock) -> Findings:
+    """What cannot be so unless a hand, or a merge, changed one half of it."""
+    return (*_wrong_models(source, lock), *_wrong_commits(source, lock))
+
+
+def _wrong_models(source: Source, lock: Lock) -> Findings:
+    return tuple(
+        finding(
+            "RCC615",
+            f"the files of model `{id}` are not those that its `tree` was made of",
+            place_in(source, ("models", id, "locked", "tree")),
+            label=f"the hash over its files is `{tree[:19]}…`",
+            help=RESTORE,
+        )
+        for id, model in lock.models.items()
+        if (tree := tree_hash(model.files)) != model.tree
+    )
+
+
+def _wrong_commits(source: Source, lock: Lock) -> Findings:
+    asked = [(("models", id), one.revision, one.commit) for id, one in lock.models.items()]
+    asked += [(("staging", id), one.request.revision, one.commit) for id, one in lock.staging.items()]
+    return tuple(
+        finding(
+            "RCC615",
+            f"`{'.'.join(path)}` asks for a commit and is locked to another",
+            place_in(source, (*path, "locked", "commit")),
+            help=RESTORE,
+        )
+        for path, revision, commit in asked
+        if COMMIT.fullmatch(revision) and revision != commit
+    )
+
+
+def _layout_of_text(source: Source, values: Any) -> Findings:
+    """A lock that another program has formatted: what it says stands, `git diff` of the next one will be large."""
+    wanted = canonical(values)
+    if wanted == source.text:
+        return ()
+    pairs = enumerate(zip(wanted, source.text, strict=False))
+    at = next((i for i, (a, b) in pairs if a != b), min(len(wanted), len(source.text)))
+    what = "has Windows line ends" if "\r\n" in source.text else "is not laid out as `rcc lock` writes it"
+    place = Place(source, Span(at, min(at + 1, len(source.text))))
+    help = "keep formatters away from it, and run `rcc lock` to write it anew"
+    return (finding("RCC616", f"the lock {what}", place, help=help),)

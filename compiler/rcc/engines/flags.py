@@ -1,0 +1,170 @@
+"""The engines' command-line flags, and a list of arguments read as the engine's own parser reads it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+DATA = Path(__file__).with_name("data")
+WITH_TABLES = ("sglang", "vllm")
+
+_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """What a parser knows of a flag; the fields are those of data/README.md. `name` is the first of `spellings`."""
+
+    spellings: tuple[str, ...]
+    arity: str
+    kind: str = ""
+    nullable: bool = False
+    deprecated: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The spelling that rcc calls the flag by."""
+        return self.spellings[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A word that a flag takes: which argument holds it, from which code point on."""
+
+    text: str
+    index: int
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A flag in a list of arguments.
+
+    `index` is the argument that `spelled` stands in (without its `=value` and its `.key`). `flag` is None where the
+    engine has no such flag; then `candidates` are the spellings that an ambiguous abbreviation may stand for. A word
+    that belongs to no flag has an empty `spelled`, and is its own value. `keys` is the dotted path that is set inside
+    a JSON value; `joined` says that the value stands behind `=`.
+    """
+
+    index: int
+    spelled: str
+    flag: Flag | None = None
+    candidates: tuple[str, ...] = ()
+    keys: str = ""
+    values: tuple[Value, ...] = ()
+    joined: bool = False
+
+
+class FlagTable:
+    """The flags of one release of an engine."""
+
+    def __init__(self, engine: str, text: str) -> None:
+        self.engine = engine
+        first, *lines = text.splitlines()
+        self.version = first.split()[-1]
+        self._lines = {word: line for line in lines for word in _spellings(line)}
+        self._sorted = sorted(self._lines)
+        # vLLM rewrites its arguments before it parses them: `_` for `-`, `--a.b c` for `--a '{"b": "c"}'`, `-O3`.
+        self._rewrites = engine == "vllm"
+
+    def spellings(self) -> tuple[str, ...]:
+        """Every spelling of every flag."""
+        return tuple(self._lines)
+
+    def find(self, spelled: str) -> Flag | None:
+        """The flag of exactly this spelling."""
+        line = self._lines.get(spelled)
+        return _flag(line) if line else None
+
+    def lookup(self, spelled: str) -> tuple[Flag | None, tuple[str, ...]]:
+        """The flag that a spelling, or an unambiguous beginning of one, means; else the spellings it may stand for."""
+        exact = self.find(spelled)
+        if exact or len(spelled) < 2 or not spelled.startswith("-"):
+            return exact, ()
+        first, last = bisect_left(self._sorted, spelled), bisect_left(self._sorted, spelled + "\U0010ffff")
+        candidates = tuple(self._sorted[first:last])
+        flags = {self._lines[one] for one in candidates}
+        return (_flag(flags.pop()), ()) if len(flags) == 1 else (None, candidates)
+
+    def parse(self, args: Sequence[str]) -> tuple[Occurrence, ...]:
+        """The arguments as the engine's parser divides them; a flag that lacks its value has no `values`."""
+        return tuple(self._occurrences(args))
+
+    def _occurrences(self, args: Sequence[str]) -> Iterator[Occurrence]:
+        index, end = 0, args.index("--") if "--" in args else len(args)
+        while index < end:
+            one = self._occurrence(args[index], index)
+            if one is None:
+                yield _word(args, index)
+            elif not one.joined and one.flag and one.flag.arity != "0":
+                one = self._with_values(one, args[:end])
+                yield one
+                index += len(one.values)
+            else:
+                yield one
+            index += 1
+        yield from (_word(args, index) for index in range(end + 1, len(args)))
+
+    def _occurrence(self, arg: str, index: int) -> Occurrence | None:
+        """The flag that an argument is, with the value that it holds itself; None for a word."""
+        if not arg.startswith("-") or arg == "-" or _NUMBER.fullmatch(arg):
+            return None
+        head, equals, rest = arg.partition("=")
+        if self._rewrites and re.fullmatch(r"-O[^.=]+|-O=.+", arg):
+            head, equals, rest = "-O", "=", arg[2:].removeprefix("=")
+        elif arg[1] != "-" and head not in self._lines and arg[:2] in self._lines:
+            head, equals, rest = arg[:2], "=", arg[2:]
+        spelled, _, keys = head.partition(".") if self._rewrites else (head, "", "")
+        flag, candidates = self.lookup(self._normal(spelled))
+        if flag is None and not candidates and " " in head:
+            return None
+        values = (Value(rest, index, len(arg) - len(rest)),) if equals else ()
+        return Occurrence(index, spelled, flag, candidates, keys, values, bool(equals))
+
+    def _normal(self, spelled: str) -> str:
+        if self._rewrites and spelled == "-O":
+            return "--optimization-level"
+        return spelled.replace("_", "-") if self._rewrites else spelled
+
+    def _with_values(self, one: Occurrence, args: Sequence[str]) -> Occurrence:
+        assert one.flag
+        most = 1 if one.flag.arity in "1?" or one.keys else len(args)
+        start = one.index + 1
+        stop = start
+        while stop < min(len(args), start + most) and self._occurrence(args[stop], stop) is None:
+            stop += 1
+        values = tuple(Value(args[index], index) for index in range(start, stop))
+        return Occurrence(one.index, one.spelled, one.flag, (), one.keys, values)
+
+
+@cache
+def flag_table(engine: str) -> FlagTable | None:
+    """The flags of an engine, or None where rcc has no table of them."""
+    if engine not in WITH_TABLES:
+        return None
+    return FlagTable(engine, (DATA / f"{engine}.flags").read_text("utf-8"))
+
+
+def _word(args: Sequence[str], index: int) -> Occurrence:
+    return Occurrence(index, "", values=(Value(args[index], index),))
+
+
+def _spellings(line: str) -> Iterator[str]:
+    for word in line.split(" "):
+        if not word.startswith("-"):
+            return
+        yield word
+
+
+@cache
+def _flag(line: str) -> Flag:
+    head, _, choices = line.partition(" : ")
+    spellings = tuple(_spellings(line))
+    arity, *rest = head.split(" ")[len(spellings) :]
+    kind = rest[0] if arity != "0" else ""
+    return Flag(spellings, arity, kind, "none" in rest, "deprecated" in rest, tuple(choices.split()))

@@ -1,0 +1,1 @@
+"""The targets that come with rcc: a plan in, files out, nothing decided."""

@@ -1,0 +1,48 @@
+"""Templates that cannot say a value by accident: what is rendered must come out of an encoding filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+
+class Encoded(str):
+    """A text as its format writes it. Only encoders make one."""
+
+    __slots__ = ()
+
+
+Encoder = Callable[[Any], Encoded]
+
+
+class BareValueError(Exception):
+    """A template renders a value that no encoder has seen: a bug in the template."""
+
+
+def environment(folder: Path, encoders: Mapping[str, Encoder]) -> Environment:
+    """A Jinja environment for the templates in `folder`, with the encoders of their format as filters."""
+    made = Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        finalize=_encoded,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - the formats are shell, YAML and unit files; `finalize` holds the line
+    )
+    made.filters.update(encoders)
+    return made
+
+
+def _encoded(value: Any) -> Encoded:
+    if not isinstance(value, Encoded):
+        raise BareValueError(f"a template renders {type(value).__name__} without an encoding filter")
+    return value
+
+
+def lines(values: list[Encoded], separator: str) -> Encoded:
+    """Encoded texts joined by what the format has between them."""
+    return Encoded(separator.join(values))

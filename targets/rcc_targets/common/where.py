@@ -1,0 +1,12 @@
+"""Where things are inside a container, and how the files beside an artifact are called."""
+
+ENTER = "/rcc/enter"
+"""The script that `Container.enter` runs."""
+
+SECRETS = "/rcc/secrets"
+"""A folder with a file per secret, where the target mounts one."""
+
+NODE_PART = "rcc-node.pyz"
+STAGE_FILE = "stage.json"
+ENTER_FILE = "enter"
+PREPARE_FILE = "prepare"

@@ -42,6 +42,7 @@ RCC401 set-by-compiler error the environment sets what the compiler sets for eac
 RCC402 node-overrides-recipe warning a node's environment changes a value of the recipe's
 RCC501 compiler-owned-flag error an argument sets what a recipe key decides
 RCC502 unknown-engine error no engine of this name is built in or installed
+RCC608 image-architecture error the image has no manifest for a node's architecture
 RCC610 lock-stale error the lock does not answer what the recipe asks
 RCC611 lock-missing error there is no lock
 RCC612 invalid-lock error the lock is not one that rcc wrote
@@ -61,6 +62,29 @@ RCC907 unknown-hardware error no hardware profile of this name
 RCC908 port-clash error two things listen on one port
 RCC909 gid-without-hca error the GID index is to be found and no HCA list says where
 RCC910 no-fabric-address error a node of a group has no address to meet the others at
+RCC1090 unknown-target error no target of this name is installed
+RCC1091 broken-plugin error a plug-in cannot be loaded, or fails
+RCC1092 ambiguous-plugin error two distributions bring a plug-in of one name
+RCC1093 misplaced-artifact error a target gave a file where it may not
+RCC1101 output-refused error what `-o` names is not rcc's to replace
+RCC1102 result-not-written error a result cannot be written
+RCC1103 no-result error there is no result where one is looked for
+RCC1104 unreadable-result error a manifest, or the order of builds, is not as rcc writes it
+RCC1105 stale-artifact error an artifact is not what a build gives now
+RCC1106 missing-artifact error an artifact is not there
+RCC1107 extra-file error a file in a result is none of its artifacts
+RCC1108 changed-mode error a file of a result has another mode
+RCC1109 changed-artifact error a file of a result is not what its manifest says
+RCC1110 only-inputs-differ info a result's inputs changed, its artifacts did not
+RCC1111 not-reproducible error two builds of the same inputs differ
+RCC1112 no-former-result error there is no former build to go back to
+RCC1113 not-reproduced error a report's build comes out differently
+RCC1114 other-rcc info a report was made by another version of rcc
+RCC1115 report-not-written error a report cannot be written
+RCC1116 unreadable-report error a report is not as rcc writes it
+RCC1117 node-differs error what is on the node is not what the result names
+RCC1118 not-comparable error two things that cannot be compared
+RCC1119 file-exists error a file that would be written is there already
 RCC1201 lock-extra-missing error what `rcc lock` needs is not installed
 RCC1202 source-unreachable error a registry or hub does not answer
 RCC1203 login-refused error a registry or hub refuses the login, or wants one

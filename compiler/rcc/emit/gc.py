@@ -1,0 +1,100 @@
+"""Results that nothing names any more, and the way back to a former one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rcc.diagnostic import Finding, Findings, finding
+from rcc.emit.links import former, read_log, target, write_log
+from rcc.emit.manifest import NAME, read_manifest
+from rcc.emit.plans import forget_plans
+from rcc.emit.store import FOLDER, Store, opened, remove
+from rcc.source import whole
+
+KEPT = 3
+"""How many of the last builds stay although no link names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What `collect` did: names of results, sorted, and the bytes that they took."""
+
+    removed: tuple[str, ...]
+    kept: tuple[str, ...]
+    freed: int
+
+
+def collect(beside: Path, waiting: Callable[[], None]) -> tuple[Collected | None, Findings]:
+    """Removes what neither a link nor the last entries of the log name, and what killed builds left."""
+    if not (beside / FOLDER).is_dir():
+        return Collected((), (), 0), ()
+    try:
+        with opened(beside, waiting) as store:
+            log, found = read_log(store)
+            if log is None:
+                return None, found
+            keep = {entry.result for entry in log[-KEPT:]} | set(_linked(beside))
+            results = sorted(path.name for path in store.results.iterdir())
+            gone = tuple(name for name in results if name not in keep)
+            freed = sum(_size(store.results / name) for name in gone)
+            write_log(store, tuple(entry for entry in log if entry.result not in gone))
+            for name in gone:
+                _discard(store, name)
+            forget_plans(store, set(_plans(beside, store)))
+            return Collected(gone, tuple(name for name in results if name in keep), freed), ()
+    except OSError as error:
+        return None, (_not_changed(beside, error),)
+
+
+def roll_back(out: Path, waiting: Callable[[], None]) -> tuple[str | None, Findings]:
+    """Moves a link onto the former build of the same id; gives that result's name."""
+    current = target(out.parent, out.name)
+    if current is None:
+        help = "build first, or name the link with `-o`"
+        return None, (finding("RCC1103", f"`{out}` is not a link to a result", whole(str(out)), help=help),)
+    try:
+        with opened(out.parent, waiting) as store:
+            log, found = read_log(store)
+            if log is None:
+                return None, found
+            entry = former(log, out.name, current)
+            if entry is None or not (store.results / entry.result).is_dir():
+                message = f"there is no former build that `{out}` could go back to"
+                return None, (finding("RCC1112", message, whole(str(out)), help="build the recipe that you want"),)
+            store.link(out.name, entry.result)
+            return entry.result, ()
+    except OSError as error:
+        return None, (_not_changed(out.parent, error),)
+
+
+def _linked(beside: Path) -> Iterator[str]:
+    names = (target(beside, path.name) for path in beside.iterdir() if path.is_symlink())
+    return (name for name in names if name)
+
+
+def _plans(beside: Path, store: Store) -> Iterator[str]:
+    """The plans of the results that are left, in the store or as plain folders beside it."""
+    for manifest in [*store.results.glob(f"*/{NAME}"), *beside.glob(f"*/{NAME}")]:
+        read, _ = read_manifest(str(manifest), manifest.read_bytes())
+        if read:
+            yield read.plan
+
+
+def _discard(store: Store, name: str) -> None:
+    # Out of the store in one step, so that nothing ever sees half a result there.
+    with store.unfinished() as folder:
+        (store.results / name).rename(folder / "result")
+        remove(folder / "result")
+
+
+def _size(folder: Path) -> int:
+    """Bytes of the files, each counted once however many names it has."""
+    files = {(stat.st_dev, stat.st_ino): stat.st_size for stat in map(Path.lstat, folder.rglob("*"))}
+    return sum(files.values())
+
+
+def _not_changed(beside: Path, error: OSError) -> Finding:
+    reason = (error.strerror or type(error).__name__).lower()
+    return finding("RCC1102", f"`{beside / FOLDER}` cannot be changed: {reason}", whole(str(beside / FOLDER)))

@@ -1,0 +1,150 @@
+"""The folder `.rcc` beside a result: what was built, under one lock, whole or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rcc.emit.bundle import Bundle, File
+from rcc.emit.compare import Expected, differences
+
+FOLDER = ".rcc"
+LINKED_FROM = 16 * 1024
+"""Smaller files are not worth a hard link: somebody may want to change one of them by hand."""
+_UNFINISHED, _ASIDE = "tmp-", "old-"
+
+
+class Store:
+    """What a folder's `.rcc` holds; to be had from `opened` while the lock is held."""
+
+    def __init__(self, beside: Path) -> None:
+        self.beside = beside
+        self.root = beside / FOLDER
+        self.results = self.root / "store"
+
+    def put(self, bundle: Bundle) -> bool:
+        """Sees to it that the bundle is in the store as it should be; False if it was already."""
+        place = self.results / bundle.name
+        if place.is_dir() and holds(place, bundle, exact_modes=True):
+            return False
+        with self.unfinished() as folder:
+            write_tree(folder / "result", bundle.files)
+            if os.path.lexists(place):
+                place.rename(folder / "damaged")
+            (folder / "result").rename(place)
+        return True
+
+    def link(self, name: str, result: str) -> None:
+        """Moves the link `name` onto a result, in one step."""
+        with self.unfinished() as folder:
+            (folder / "link").symlink_to(f"{FOLDER}/store/{result}")
+            (folder / "link").replace(self.beside / name)
+
+    def replace_by(self, name: str, tree: Path) -> None:
+        """Puts a tree in the place of the folder or link `name`: the old one aside, the new one in."""
+        out, aside = self.beside / name, self.root / f"{_ASIDE}{name}"
+        if os.path.lexists(out):
+            out.rename(aside)
+        tree.rename(out)
+        remove(aside)
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Writes a file of the store's own, whole or not at all."""
+        path.parent.mkdir(exist_ok=True)
+        with self.unfinished() as folder:
+            (folder / "file").write_bytes(data)
+            (folder / "file").replace(path)
+
+    @contextmanager
+    def unfinished(self) -> Iterator[Path]:
+        """A folder for what is not complete; gone afterwards, or at the next build if we are killed."""
+        folder = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.root))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def sweep(self) -> None:
+        """Removes what killed builds left, and brings back what they had put aside."""
+        for path in sorted(self.root.iterdir()):
+            if path.name.startswith(_UNFINISHED):
+                remove(path)
+            elif path.name.startswith(_ASIDE):
+                place = self.beside / path.name.removeprefix(_ASIDE)
+                if os.path.lexists(place):
+                    remove(path)
+                else:
+                    path.rename(place)
+
+
+@contextmanager
+def opened(beside: Path, waiting: Callable[[], None]) -> Iterator[Store]:
+    """The store beside a result, for one process at a time; `waiting` is called if another one has it.
+
+    Raises OSError where the folder cannot be written.
+    """
+    store = Store(beside)
+    store.results.mkdir(parents=True, exist_ok=True)
+    ignore = store.root / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
+    with (store.root / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        store.sweep()
+        yield store
+
+
+def holds(folder: Path, bundle: Bundle, *, exact_modes: bool) -> bool:
+    """Whether a folder is exactly the bundle."""
+    return not differences(folder, expected(bundle), exact_modes=exact_modes)
+
+
+def expected(bundle: Bundle) -> Iterator[Expected]:
+    """The bundle's files as a folder should have them."""
+    return (Expected.of(file.path, file.data, file.mode) for file in bundle.files)
+
+
+def write_tree(root: Path, files: tuple[File, ...]) -> None:
+    """Writes files below a new folder: their modes as stated, folders 0755. Large files of the same bytes are one."""
+    root.mkdir()
+    folders = {root}
+    written: dict[tuple[bytes, str], Path] = {}
+    for file in files:
+        path = root / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folders.update(folder for folder in path.parents if folder.is_relative_to(root))
+        first = written.setdefault((file.data, file.mode), path)
+        if first == path or len(file.data) < LINKED_FROM or not _linked(first, path):
+            _write(path, file)
+    for folder in folders:
+        folder.chmod(0o755)
+
+
+def remove(path: Path) -> None:
+    """Removes a folder, a file or a link, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _write(path: Path, file: File) -> None:
+    path.write_bytes(file.data)
+    path.chmod(int(file.mode, 8))
+
+
+def _linked(first: Path, path: Path) -> bool:
+    try:
+        os.link(first, path)
+    except OSError:  # a file system without hard links
+        return False
+    return True

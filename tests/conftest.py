@@ -4,6 +4,7 @@ import os
 from collections.abc import Generator
 
 import pytest
+from hypothesis import settings
 from syrupy.assertion import SnapshotAssertion
 
 from tests.support.golden import GoldenFiles
@@ -17,14 +18,38 @@ def golden(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """In CI a skip is a failure, unless its reason is one of those that CI excuses."""
     report = yield
-    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
-        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
-        if not excused_in_ci(reason):
-            report.outcome = "failed"
-            report.longrepr = f"{item.nodeid} was skipped in CI: {reason}"
+    if not hasattr(report, "wasxfail"):
+        _fail_if_skipped_in_ci(report)
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for whole modules."""
+    report = yield
+    _fail_if_skipped_in_ci(report)
+    return report
+
+
+def _fail_if_skipped_in_ci(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not report.skipped or os.environ.get("CI") != "true":
+        return
+    reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+    if not excused_in_ci(reason):
+        report.outcome = "failed"
+        report.longrepr = f"{report.nodeid} was skipped in CI: {reason}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on made-up input are marked, so that `make fuzz` finds them."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("fuzz")
+
+
+settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("fuzz", deadline=None, max_examples=5_000)
+settings.load_profile("default")

@@ -32,7 +32,7 @@ class Document:
     @cached_property
     def tree(self) -> Tree:
         """The syntax tree: places, comments and edits."""
-        from rcc.syntax.tree import parse  # noqa: PLC0415 - a clean lint must not import lark
+        from rcc.syntax.tree import parse
 
         return parse(self.source.text)
 

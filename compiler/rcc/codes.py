@@ -85,6 +85,13 @@ RCC1116 unreadable-report error a report is not as rcc writes it
 RCC1117 node-differs error what is on the node is not what the result names
 RCC1118 not-comparable error two things that cannot be compared
 RCC1119 file-exists error a file that would be written is there already
+RCC1001 nul-in-value error a value holds a NUL character
+RCC1002 not-unicode-value error a value holds bytes that are not UTF-8
+RCC1003 value-too-long error a value is longer than a process can be given
+RCC1004 program-not-portable error the program's name is one that tools read differently
+RCC1005 path-not-portable error a mounted path is one that tools read differently
+RCC1006 variable-not-portable error a variable's name is one that does not arrive
+RCC1007 name-not-portable error a node or container has a name that files cannot have
 RCC1201 lock-extra-missing error what `rcc lock` needs is not installed
 RCC1202 source-unreachable error a registry or hub does not answer
 RCC1203 login-refused error a registry or hub refuses the login, or wants one

@@ -1,0 +1,170 @@
+"""What no target can say, or what a container would not get as the plan has it: findings, and no artifact."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from posixpath import normpath
+
+from rcc.diagnostic import Finding, Findings, finding, in_order
+from rcc.plan.model import Container, Plan, Rank
+
+LONGEST_WORD = 131071
+"""Bytes of one argument or one `NAME=VALUE`: Linux gives a process no longer one."""
+
+LONGEST_TOTAL = 2_000_000
+"""Bytes of all arguments and variables together; Linux's limit is 2 MiB with the usual stack."""
+
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_OF_THE_SHELL = re.compile(
+    r"_|rcc_.*|BASH.*|COMP_.*|DIRSTACK|EPOCH.*|E?UID|FUNCNAME|GROUPS|HISTCMD|IFS|LINENO|OLDPWD|OPTERR|OPTIND"
+    r"|PIPESTATUS|POSIXLY_CORRECT|PPID|PS[124]|PWD|S?RANDOM|SECONDS|SHELLOPTS|SHLVL"
+)
+
+
+def refused(plan: Plan) -> Findings:
+    """What stands against any target; a target adds what stands against its own format."""
+    return in_order(one for rank in plan.ranks for one in _of_rank(rank))
+
+
+def _of_rank(rank: Rank) -> Iterator[Finding]:
+    container = rank.container
+    yield from _texts_refused(rank)
+    yield from _argv_refused(container)
+    yield from _env_refused(container)
+    yield from _paths_refused(rank)
+    yield from _names_refused(rank)
+
+
+def texts(rank: Rank) -> Iterator[tuple[str, str]]:
+    """Every text of a rank that an artifact carries, with what to call it."""
+    container = rank.container
+    for number, word in enumerate((*container.entrypoint, *container.command)):
+        yield f"argument {number}", word
+    for name, value in container.env.items():
+        yield f"the variable `{shown(name)}`", f"{name}={value}"
+    for name in (*container.late_env, *container.secrets):
+        yield f"the variable `{shown(name)}`", name
+    for key, value in container.labels.items():
+        yield f"the label `{shown(key)}`", f"{key}={value}"
+    for mount in container.mounts:
+        yield "a mount", (mount.source if isinstance(mount.source, str) else mount.source.file) + mount.target
+    for check in rank.asserts:
+        yield "an assert", check.path + check.contains
+    for block in rank.staging:
+        yield f"staging `{shown(block.id)}`", block.src + block.dst
+    for what, text in (("the image", container.image), ("`install_dir`", rank.install_dir)):
+        yield what, text
+    for what, words in (("a device", container.devices), ("`user`", (container.user or "",))):
+        yield from ((what, word) for word in words)
+
+
+def shown(text: str) -> str:
+    """A text in a message: short, and without what a terminal would take as a command."""
+    printable = "".join(character if character.isprintable() else "?" for character in text)
+    return printable if len(printable) <= 60 else printable[:57] + "..."  # noqa: PLR2004
+
+
+def _texts_refused(rank: Rank) -> Iterator[Finding]:
+    for what, text in texts(rank):
+        if "\0" in text:
+            yield finding("RCC1001", f"{what} holds a NUL character", help="remove it: no process can be given one")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            yield finding(
+                "RCC1002",
+                f"{what} holds bytes that are not UTF-8",
+                help="write it as UTF-8: container engines replace other bytes without a word",
+            )
+
+
+def _argv_refused(container: Container) -> Iterator[Finding]:
+    argv = (*container.entrypoint, *container.command)
+    if not container.entrypoint or not container.entrypoint[0]:
+        yield finding("RCC1004", "the first argument is empty", help="begin `entrypoint` with a program")
+    elif container.entrypoint[0].startswith("["):
+        yield finding(
+            "RCC1004",
+            f"the program `{shown(container.entrypoint[0])}` begins with `[`",
+            help="call it by a path: podman reads such an entrypoint as a list, docker does not",
+        )
+    elif container.enter and container.entrypoint[0].startswith("-"):
+        yield finding(
+            "RCC1004",
+            f"the program `{shown(container.entrypoint[0])}` begins with `-`",
+            help="call it by a path: shells read it as an option of `exec`",
+        )
+    words = [*argv, *(f"{name}={value}" for name, value in container.env.items())]
+    sizes = [len(word.encode("utf-8", "surrogateescape")) for word in words]
+    if max(sizes, default=0) > LONGEST_WORD:
+        longest = words[sizes.index(max(sizes))]
+        yield finding(
+            "RCC1003",
+            f"`{shown(longest)}` is {max(sizes)} bytes long, more than the {LONGEST_WORD} that a process can be given",
+            help="put it into a file and mount that",
+        )
+    if sum(sizes) + 9 * len(sizes) > LONGEST_TOTAL:
+        yield finding(
+            "RCC1003",
+            f"arguments and environment are {sum(sizes)} bytes long together, more than a process can be given",
+            help="put long values into files and mount those",
+        )
+
+
+def _env_refused(container: Container) -> Iterator[Finding]:
+    for name in (*container.env, *container.late_env, *container.secrets):
+        if not name or "=" in name:
+            yield finding("RCC1006", f"`{shown(name)}` is no name of a variable", help="use a name without `=`")
+    if container.enter is None:
+        return
+    for name in (*container.env, *container.late_env, *container.secrets):
+        if name and "=" not in name and not IDENTIFIER.fullmatch(name):
+            yield finding(
+                "RCC1006",
+                f"the variable `{shown(name)}` does not survive a shell, and `sh` stands before this engine",
+                help="use a name of letters, digits and `_`, or set it in a wrapper script",
+            )
+        if _OF_THE_SHELL.fullmatch(name):
+            yield finding(
+                "RCC1006",
+                f"the variable `{name}` belongs to the shell, and `sh` stands before this engine",
+                help="set it in a wrapper script, just before the engine",
+            )
+
+
+def _paths_refused(rank: Rank) -> Iterator[Finding]:
+    for mount in rank.container.mounts:
+        if isinstance(mount.source, str):
+            yield from _path_refused("mount source", mount.source, home=True)
+        yield from _path_refused("mount target", mount.target)
+    for what, path in (("`install_dir`", rank.install_dir), ("`cache_dir`", rank.cache_dir)):
+        yield from _path_refused(what, path, home=True)
+    for block in rank.staging:
+        yield from _path_refused(f"`dst` of staging `{shown(block.id)}`", block.dst)
+
+
+def _path_refused(what: str, path: str, *, home: bool = False) -> Iterator[Finding]:
+    absolute = "/" + path[2:] if home and path.startswith("~/") else path
+    if not absolute.startswith("/") or absolute.startswith("//") or normpath(absolute) != absolute:
+        yield finding(
+            "RCC1005",
+            f"{what} `{shown(path)}` is not a normalised absolute path",
+            help="write it from `/` on, without `.`, `..`, doubled or trailing slashes",
+        )
+    if path != path.strip() or "\r\n" in path:
+        yield finding(
+            "RCC1005",
+            f"{what} `{shown(path)}` has a blank at an end, or a line end of two characters",
+            help="rename it: versions of docker read such a path differently",
+        )
+
+
+def _names_refused(rank: Rank) -> Iterator[Finding]:
+    for what, name in (("node", rank.node), ("container", rank.container.name)):
+        if not FILE_NAME.fullmatch(name):
+            yield finding(
+                "RCC1007",
+                f"the {what}'s name `{shown(name)}` cannot be part of a file's name",
+                help="use letters, digits, `.`, `_` and `-`, a letter or digit first",
+            )

@@ -7,6 +7,7 @@ from importlib import import_module
 import click
 
 from rcc import __version__
+from rcc.nearest import nearest_name
 
 COMMANDS = {
     "build": "Compile a recipe into what starts it on every node.",
@@ -42,6 +43,14 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"rcc.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = nearest_name(args[0], COMMANDS)
+            ctx.fail(f"There is no command `{args[0]}`." + (f" Did you mean `{near}`?" if near else ""))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -31,7 +31,7 @@ class Chosen:
         return self.target.name
 
     def emit(self, plan: Plan) -> tuple[tuple[Artifact, ...], Findings]:
-        """What the target gives for a plan. A plug-in that raises is at fault, and said so; one of ours that does is a bug."""
+        """What the target gives for a plan. A plug-in that raises is told on; of our own targets that is a bug."""
         try:
             emitted = self.target.emit(plan)
         except Exception as error:

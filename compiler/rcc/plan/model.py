@@ -82,7 +82,10 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Healthcheck:
-    """An HTTP GET that answers 200 when the group serves; durations in seconds."""
+    """An HTTP GET that answers 200 when the group serves; durations in seconds.
+
+    `address` is where the head asks itself: the loopback, or the one address that the engine listens on.
+    """
 
     port: int
     path: str
@@ -90,6 +93,7 @@ class Healthcheck:
     timeout: int
     retries: int
     start_period: int
+    address: str = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +200,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class GroupHealth:
-    """Where the group's health is asked: the head's."""
+    """Where the group's health is asked: the head's. `host` is null where only the head itself can ask."""
 
     rank: int
     host: str | None

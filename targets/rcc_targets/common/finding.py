@@ -64,7 +64,7 @@ def texts(rank: Rank) -> Iterator[tuple[str, str]]:
 def shown(text: str) -> str:
     """A text in a message: short, and without what a terminal would take as a command."""
     printable = "".join(character if character.isprintable() else "?" for character in text)
-    return printable if len(printable) <= 60 else printable[:57] + "..."  # noqa: PLR2004
+    return printable if len(printable) <= 60 else printable[:57] + "..."
 
 
 def _texts_refused(rank: Rank) -> Iterator[Finding]:
@@ -96,7 +96,7 @@ def _argv_refused(container: Container) -> Iterator[Finding]:
             help="call it by a path: shells read it as an option of `exec`",
         )
     words = [*argv, *(f"{name}={value}" for name, value in container.env.items())]
-    sizes = [len(word.encode("utf-8", "surrogateescape")) for word in words]
+    sizes = [len(word.encode("utf-8", "surrogatepass")) for word in words]
     if max(sizes, default=0) > LONGEST_WORD:
         longest = words[sizes.index(max(sizes))]
         yield finding(

@@ -1,0 +1,110 @@
+"""The script that stands before an engine where something is known, or can be checked, only inside the container."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from posixpath import join, relpath
+
+from jinja2 import Environment
+
+import rcc_node
+from rcc.plan.model import Plan, Rank, Staging
+from rcc_targets.common.encode import comment, sh
+from rcc_targets.common.finding import IDENTIFIER
+from rcc_targets.common.render import Encoded, environment
+from rcc_targets.common.where import SECRETS
+
+_PARTS = Path(rcc_node.__file__).parent / "enter"
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A staged folder as the container sees it, and the line that its stamp must be: a pattern of `sh`."""
+
+    id: str
+    folder: str
+    line: str
+
+
+def enter_script(rank: Rank, plan: Plan) -> str | None:
+    """The text of `enter` for one rank; None where nothing stands before the engine."""
+    if rank.container.enter is None:
+        return None
+    return (
+        _environment()
+        .get_template("enter.sh.j2")
+        .render(
+            id=plan.id,
+            rank=rank,
+            stamps=stamps(rank, plan),
+            late=sorted(set(rank.container.late_env) - {"NCCL_IB_GID_INDEX"}),
+            secrets=SECRETS,
+            duties=tuple(_duties(rank, plan)),
+        )
+    )
+
+
+def stamps(rank: Rank, plan: Plan) -> tuple[Stamp, ...]:
+    """What the stamps of a rank's staged folders must be, for those that its container mounts."""
+    found = []
+    for block in rank.staging:
+        folder = _inside(rank, block.dst)
+        if folder is not None:
+            found.append(Stamp(block.id, folder, _stamp_line(block, plan.group.size, rank.rank)))
+    return tuple(found)
+
+
+def _inside(rank: Rank, path: str) -> str | None:
+    """Where the container has a path of the node, through the mount that is nearest to it."""
+    sources = [
+        mount
+        for mount in rank.container.mounts
+        if isinstance(mount.source, str) and (path + "/").startswith(mount.source.rstrip("/") + "/")
+    ]
+    if not sources:
+        return None
+    nearest = max(sources, key=lambda mount: len(str(mount.source)))
+    below = relpath(path, str(nearest.source))
+    return nearest.target if below == "." else join(nearest.target, below)
+
+
+def _stamp_line(block: Staging, world: int, rank: int) -> str:
+    if block.layout is None:
+        return f"* {world} {rank} *"
+    rows = ",".join(f"{layer}:{low}:{high}" for layer, (low, high) in sorted((block.rows or {}).items(), key=_layer))
+    return f"{block.layout} {world} {rank} {rows or '-'}"
+
+
+def _layer(item: tuple[str, tuple[int, int]]) -> int:
+    return int(item[0])
+
+
+def _duties(rank: Rank, plan: Plan) -> Iterator[str]:
+    if rank.asserts:
+        yield "asserts that the image is the one that is meant"
+    if stamps(rank, plan):
+        yield "compares the stamps of staged rows with those of this rank"
+    if rank.container.secrets:
+        yield "takes secrets from the environment or from files"
+    if rank.gid:
+        yield "finds the index of this node's RoCE GID"
+
+
+@cache
+def _environment() -> Environment:
+    filters = {"sh": sh, "comment": comment, "part": _part, "identifier": _identifier}
+    return environment(Path(__file__).parent, filters)
+
+
+def _part(name: str) -> Encoded:
+    return Encoded((_PARTS / f"{name}.sh").read_text(encoding="utf-8").rstrip("\n"))
+
+
+def _identifier(text: str) -> Encoded:
+    """A variable's name, or a reference to one: nothing that needs quotes."""
+    if not IDENTIFIER.fullmatch(text.removeprefix("$").strip("{}-")):
+        raise ValueError(f"`{text}` is no name that a shell knows")
+    return Encoded(text)

@@ -51,7 +51,9 @@ RCC614 lock-version error the lock is of a version that this rcc does not read
 RCC615 lock-hand-edited error parts of the lock do not belong together
 RCC616 lock-not-canonical warning the lock is laid out in another way than rcc writes it
 RCC617 lock-not-written error the lock could not be written
+RCC618 not-pinned error something is not pinned, and the build was to be locked
 RCC701 carried-file-refused error a relative mount source is not a file that the artifacts can carry
+RCC702 relative-container-path error a path in the container is not absolute
 RCC901 duplicate-node error two nodes have one name or one address
 RCC902 too-few-nodes error the cluster has fewer nodes than the recipe requires
 RCC903 parallelism-mismatch error the parallel sizes do not fit the nodes and their GPUs
@@ -62,6 +64,7 @@ RCC907 unknown-hardware error no hardware profile of this name
 RCC908 port-clash error two things listen on one port
 RCC909 gid-without-hca error the GID index is to be found and no HCA list says where
 RCC910 no-fabric-address error a node of a group has no address to meet the others at
+RCC911 no-model-cache error a Hub model is served and the cluster has no `hf_cache`
 RCC1090 unknown-target error no target of this name is installed
 RCC1091 broken-plugin error a plug-in cannot be loaded, or fails
 RCC1092 ambiguous-plugin error two distributions bring a plug-in of one name
@@ -101,7 +104,7 @@ RCC1206 bad-registry-answer error a registry answers something that no registry 
 RCC1207 image-without-platform error the image names no platform that it is for
 RCC1208 image-layout error an OCI layout does not give the image
 RCC1209 image-daemon error docker or podman does not give the image
-RCC1210 credential-helper-failed warning a credential helper did not answer
+RCC1210 stored-login-unreadable warning a stored login cannot be read
 RCC1211 model-gated error the model is gated
 RCC1212 model-not-found error the hub does not have the model, or not for this login
 RCC1213 revision-not-found error the model has no such branch, tag or commit

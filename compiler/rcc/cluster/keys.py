@@ -78,7 +78,8 @@ def _hardware(value: Any, path: Path, problems: Problems) -> Any:
     """The name of a profile, or profiles of one's own, of which `default` names the one to use."""
     if type(value) is not dict:
         return text(value, path, problems), {}
-    profiles = {name: hardware_profile(one, (*path, name), problems) for name, one in value.items() if name != "default"}
+    own = {name: one for name, one in value.items() if name != "default"}
+    profiles = {name: hardware_profile(one, (*path, name), problems) for name, one in own.items()}
     chosen = value.get("default", next(iter(profiles)) if len(profiles) == 1 else None)
     choice(*profiles)(chosen, (*path, "default"), problems)
     return chosen, profiles

@@ -102,7 +102,8 @@ class Container:
 
     `enter` stands before that argv where something is late-bound, staged, asserted or secret, and execs it.
     `late_env` maps a variable to the late-bound name that gives its value. `ulimits` values are a number (-1 is
-    unlimited) or a pair soft, hard. `platform` is null where the node may be of any architecture. `gpus` is `all`, a number or null.
+    unlimited) or a pair soft, hard. `platform` is null where the node may be of any architecture. `gpus` is `all`, a
+    number or null.
     """
 
     name: str

@@ -88,7 +88,7 @@ STAGING = {
     "id": identifier,
     "src": raw,
     "dst": raw,
-    "tensors": raw,
+    "tensors": text,
     "manifest": string(r"(?!\.)[A-Za-z0-9._-]+", "a plain file name"),
     "tiling": choice("base-rem", "floor"),
     "serve": boolean,

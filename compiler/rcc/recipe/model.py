@@ -54,7 +54,7 @@ class StagingBlock:
     src: Raw
     dst: Raw
     format: str | None = None
-    tensors: Raw | None = None
+    tensors: str | None = None
     manifest: str | None = None
     tiling: str = "base-rem"
     serve: bool = False

@@ -9,7 +9,7 @@ from rcc import __version__
 from rcc.diagnostic import Findings, has_errors, in_order
 from rcc.recipe.identity import default_id, proposed_id
 from rcc.recipe.keys import LANGUAGE, RECIPE, RECIPE_SHAPE
-from rcc.recipe.layers import Layers, Read, read_layers
+from rcc.recipe.layers import Read, read_layers
 from rcc.recipe.model import Recipe, RecipeFile
 from rcc.recipe.refusal import refused
 from rcc.recipe.shape import Problem, Problems

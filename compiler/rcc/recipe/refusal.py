@@ -37,6 +37,7 @@ def _placed(file: Placed, problem: Problem) -> Finding:
 def _schema_problems(values: dict[str, Any], language: Language) -> list[Problem]:
     """What JSON Schema says of the values, in the words of the reader."""
     from jsonschema import Draft7Validator
+
     from rcc_schema import load
 
     problems: list[Problem] = []

@@ -44,6 +44,11 @@ class Document:
                 return Place(self.source, span)
         return Place(self.source, Span(0, 0))
 
+    def string_place(self, path: Path, start: int, end: int) -> Place:
+        """The place of a part of a string, by offsets in the decoded value; the whole value where that is unknown."""
+        span = self.tree.string_span(path, start, end)
+        return Place(self.source, span) if span else self.place(path)
+
 
 def read_document(name: str, data: bytes) -> tuple[Document | None, Findings]:
     """Reads a TOML 1.1 file: UTF-8, at most 128 KiB, keys of at most 64 parts."""

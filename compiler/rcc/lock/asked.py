@@ -1,0 +1,111 @@
+"""What a recipe asks its lock, read off the recipe alone: the lock does not depend on the cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rcc.diagnostic import Finding, Findings, finding
+from rcc.lock.wanted import (
+    ENGINE,
+    MAIN_MODEL,
+    StagingRequest,
+    Wanted,
+    WantedFile,
+    WantedImage,
+    WantedModel,
+    WantedStaging,
+)
+from rcc.recipe.model import RecipeFile, StagingBlock
+from rcc.recipe.reference import BadReference, parse_reference
+from rcc.source import Place, Span
+
+DEFAULT_BRANCH = "main"
+_SNAPSHOT = re.compile(r"(?:^|/)models--([^/]+?)--([^/]+)/snapshots/([0-9a-f]{40})/?")
+_HOST_PATH = re.compile(
+    r"\{\{\s*(?:model|models\.([a-z0-9-]+))\.host_path\s*\}\}/?|<<(?:model|models\.([a-z0-9-]+))\.host_path>>/?"
+)
+
+
+def wanted_by(file: RecipeFile, files: Iterable[WantedFile] = ()) -> tuple[Wanted | None, Findings]:
+    """Everything that the recipe's lock answers; `files` are the carried ones as they are now."""
+    images, found = _images(file)
+    if found:
+        return None, tuple(found)
+    return Wanted(images, _models(file), _staging(file), tuple(files)), ()
+
+
+def _images(file: RecipeFile) -> tuple[tuple[WantedImage, ...], list[Finding]]:
+    images, found = [], []
+    for id, key, text in (
+        (ENGINE, "docker_image", file.recipe.docker_image),
+        ("staging", "staging_image", file.recipe.staging_image),
+    ):
+        if text is None:
+            continue
+        reference = parse_reference(text)
+        if isinstance(reference, BadReference):
+            place = file.place((key,))
+            inside = Place(
+                place.source, Span(place.span.start + 1 + reference.start, place.span.start + 1 + reference.end)
+            )
+            help = "write `[registry/]name[:tag][@sha256:…]`"
+            found.append(finding("RCC205", f"`{text}` is no image reference: {reference.reason}", inside, help=help))
+        else:
+            images.append(WantedImage(id, reference))
+    return tuple(images), found
+
+
+def _models(file: RecipeFile) -> tuple[WantedModel, ...]:
+    recipe = file.recipe
+    asked = [(MAIN_MODEL, recipe.model, main_revision(file))]
+    asked += [(one.id, one.model, one.revision or DEFAULT_BRANCH) for one in recipe.models]
+    return tuple(WantedModel(id, repo, revision) for id, repo, revision in asked if repo and not repo.startswith("/"))
+
+
+def main_revision(file: RecipeFile) -> str:
+    """The main model's revision: the recipe's, else the commit that a staging `src` of it names, else `main`."""
+    if file.recipe.revision:
+        return file.recipe.revision
+    for block in file.recipe.staging:
+        match = _SNAPSHOT.search(block.src.text)
+        if match and f"{match[1]}/{match[2]}" == file.recipe.model:
+            return match[3]
+    return DEFAULT_BRANCH
+
+
+def _staging(file: RecipeFile) -> tuple[WantedStaging, ...]:
+    blocks = []
+    for block in file.recipe.staging:
+        source = staging_source(file, block)
+        if source is not None:
+            blocks.append(WantedStaging(block.id, _request(file, block, source)))
+    return tuple(blocks)
+
+
+def staging_source(file: RecipeFile, block: StagingBlock) -> str | None:
+    """`org/name@revision` that a block's `src` names; None for a folder that is no snapshot of a Hub repository."""
+    match = _SNAPSHOT.search(block.src.text)
+    if match:
+        return f"{match[1]}/{match[2]}@{match[3]}"
+    whole = _HOST_PATH.fullmatch(block.src.text.strip())
+    if not whole:
+        return None
+    id = whole[1] or whole[2]
+    if id is None:
+        repo = file.recipe.model
+        return f"{repo}@{main_revision(file)}" if repo and not repo.startswith("/") else None
+    named = next((one for one in file.recipe.models if one.id == id), None)
+    return f"{named.model}@{named.revision or DEFAULT_BRANCH}" if named and not named.model.startswith("/") else None
+
+
+def tensors_of(block: StagingBlock) -> str:
+    """The glob of the tables that are split by rows."""
+    return block.tensors or f"layers.*.{block.id}.embed.*"
+
+
+def _request(file: RecipeFile, block: StagingBlock, source: str) -> StagingRequest:
+    if block.kind == "snapshot":
+        return StagingRequest("snapshot", source, include=block.include, exclude=block.exclude)
+    world = file.recipe.required_nodes
+    return StagingRequest(block.kind, source, block.format or "sparse-copy", tensors_of(block), block.tiling, world)

@@ -1,0 +1,205 @@
+"""A resolved recipe to a plan: one container per rank, whole command lines, every mount."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rcc.engines.model import World
+from rcc.plan.canonical import digest
+from rcc.plan.model import (
+    Assert,
+    CarriedFile,
+    Container,
+    Gid,
+    Group,
+    GroupHealth,
+    Healthcheck,
+    Image,
+    K8s,
+    Model,
+    Plan,
+    Rank,
+    Staging,
+)
+from rcc.plan.mounts import mounts_of
+from rcc.plan.unpinned import unpinned_of
+from rcc.resolve.model import Resolved, ResolvedFile, ResolvedImage, ResolvedRank, ResolvedStaging
+from rcc.resolve.names import host_path
+from rcc.resolve.resolve import model_paths
+
+ENTER = ("sh", "/rcc/enter")
+STOP_GRACE = 120
+"""Seconds that an engine gets to end by itself: freeing a hundred gigabytes takes a while."""
+
+LABEL = "dev.rcc"
+
+
+def lower(resolved: Resolved) -> Plan:
+    """The plan of a resolved recipe."""
+    plan = Plan(
+        id=resolved.id,
+        name=resolved.name,
+        plan="",
+        locked=resolved.locked,
+        unpinned=unpinned_of(resolved),
+        image=_image(resolved.image),
+        staging_image=_image(resolved.staging_image) if resolved.staging_image else None,
+        models=_models(resolved),
+        group=_group(resolved),
+        files=_files(resolved),
+        k8s=_k8s(resolved),
+        ranks=tuple(_rank(resolved, rank) for rank in resolved.ranks),
+    )
+    return replace(plan, plan=digest(plan))
+
+
+def _image(image: ResolvedImage) -> Image:
+    return Image(image.asked, image.digest)
+
+
+def _models(resolved: Resolved) -> tuple[Model, ...]:
+    head = resolved.ranks[0]
+    paths = model_paths(resolved.models, head.staging)
+    return tuple(
+        Model(one.id, one.repo, one.commit, one.tree, paths.get(one.id), host_path(one, head.hf_cache))
+        for one in resolved.models
+    )
+
+
+def _files(resolved: Resolved) -> tuple[CarriedFile, ...]:
+    files = {
+        mount.source.file: CarriedFile(
+            mount.source.file, mount.source.sha256, mount.source.executable, mount.source.data
+        )
+        for rank in resolved.ranks
+        for mount in rank.mounts
+        if isinstance(mount.source, ResolvedFile)
+    }
+    return tuple(files[name] for name in sorted(files))
+
+
+def _group(resolved: Resolved) -> Group:
+    """Workers before the head: the head answers for all, so it comes when they are there."""
+    size = len(resolved.ranks)
+    check = _healthcheck(resolved)
+    health = GroupHealth(0, resolved.ranks[0].node.host, check) if check else None
+    return Group(size, tuple(reversed(range(size))), health, "group" if size > 1 else "self")
+
+
+def _healthcheck(resolved: Resolved) -> Healthcheck | None:
+    own = resolved.health
+    if own is None or resolved.port is None:
+        return None
+    return Healthcheck(resolved.port, own.path, own.interval, own.timeout, own.retries, own.start_period)
+
+
+def _k8s(resolved: Resolved) -> K8s:
+    keys = resolved.k8s
+    return K8s(
+        namespace=keys.namespace,
+        storage_class=keys.storage_class,
+        runtime_class=keys.runtime_class,
+        rdma_resource=keys.rdma_resource,
+        image_pull_secrets=keys.image_pull_secrets,
+        tolerations=keys.tolerations,
+        node_names=keys.node_names,
+        hf_claim=keys.hf_claim,
+        workload=resolved.k8s_workload,
+    )
+
+
+def _rank(resolved: Resolved, rank: ResolvedRank) -> Rank:
+    node, hardware = rank.node, resolved.hardware
+    meeting = [resolved.rendezvous_port] if rank.rank == 0 and len(resolved.ranks) > 1 else []
+    gpus = hardware.gpus if node.gpus is None else node.gpus
+    return Rank(
+        rank=rank.rank,
+        node=node.name,
+        host=node.host,
+        fabric=node.meeting_address,
+        head=rank.rank == 0,
+        ssh=rank.ssh,
+        install_dir=rank.install_dir,
+        arch=node.arch or hardware.arch,
+        gpus=gpus,
+        unified_memory=hardware.unified_memory,
+        hf_cache=rank.hf_cache,
+        cache_dir=rank.cache_dir,
+        ports=tuple(port for port in (resolved.port, *meeting) if port),
+        gid=Gid(rank.hca, str(node.meeting_address)) if rank.gid_index == "auto" else None,
+        asserts=tuple(Assert(path, contains) for path, contains in rank.asserts),
+        container=_container(resolved, rank, gpus),
+        staging=tuple(_staging(block) for block in rank.staging),
+    )
+
+
+def _staging(block: ResolvedStaging) -> Staging:
+    return Staging(**{name: getattr(block, name) for name in ResolvedStaging.__slots__})
+
+
+def _container(resolved: Resolved, rank: ResolvedRank, gpus: int) -> Container:
+    recipe, hardware = resolved.recipe, resolved.hardware
+    arch = rank.node.arch or hardware.arch
+    late = {one.name: one.late for one in rank.env if one.late is not None}
+    entered = late or rank.gid_index == "auto" or rank.staging or rank.asserts or recipe.secrets
+    entrypoint = resolved.engine.command if rank.entrypoint is None else rank.entrypoint
+    return Container(
+        name=f"{resolved.id}-rank{rank.rank}",
+        image=resolved.image.reference,
+        platform=f"linux/{arch}" if arch else None,
+        enter=ENTER if entered else None,
+        entrypoint=entrypoint,
+        command=(*rank.args, *resolved.engine.arguments(_world(resolved, rank))),
+        env={one.name: one.value for one in rank.env if one.late is None},
+        late_env=late,
+        secrets=recipe.secrets,
+        user=recipe.user,
+        mounts=mounts_of(resolved, rank),
+        shm_size=recipe.shm_size,
+        memory=recipe.memory,
+        network="host",
+        ipc=recipe.ipc or ("private" if recipe.shm_size is not None else hardware.ipc),
+        gpus="all" if gpus else None,
+        devices=tuple(dict.fromkeys((*hardware.devices, *recipe.devices))),
+        cap_add=tuple(sorted({*hardware.cap_add, *recipe.cap_add})),
+        ulimits={**hardware.ulimits, **recipe.ulimits},
+        oom_score_adj=hardware.oom_score_adj,
+        stop_grace=STOP_GRACE if recipe.stop_grace is None else recipe.stop_grace,
+        restart="no" if len(resolved.ranks) > 1 else "unless-stopped",
+        healthcheck=_healthcheck(resolved) if rank.rank == 0 else None,
+        labels=_labels(resolved, rank),
+    )
+
+
+def _world(resolved: Resolved, rank: ResolvedRank) -> World:
+    recipe = resolved.recipe
+    main = next((one for one in resolved.models if one.id == "model"), None)
+    path = model_paths(resolved.models, rank.staging).get("model")
+    return World(
+        rank=rank.rank,
+        nnodes=len(resolved.ranks),
+        model=path or (main.repo if main else None),
+        listen=recipe.listen,
+        port=resolved.port,
+        meeting=resolved.ranks[0].node.meeting_address,
+        rendezvous_port=resolved.rendezvous_port,
+        tensor=recipe.tensor_parallel_size,
+        pipeline=recipe.pipeline_parallel_size,
+        data=recipe.data_parallel_size,
+        backend=recipe.distributed_backend,
+    )
+
+
+def _labels(resolved: Resolved, rank: ResolvedRank) -> dict[str, str]:
+    labels = {
+        f"{LABEL}.id": resolved.id,
+        f"{LABEL}.image": resolved.image.asked,
+        f"{LABEL}.rank": str(rank.rank),
+    }
+    for model in resolved.models:
+        if model.commit:
+            labels[f"{LABEL}.model.{model.id}"] = f"{model.repo}@{model.commit}"
+    for block in rank.staging:
+        if block.layout:
+            labels[f"{LABEL}.layout.{block.id}"] = block.layout
+    return labels

@@ -1,0 +1,130 @@
+"""One rank's environment: six layers, the higher one wins, and every value knows what it overrode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from rcc.cluster.model import ClusterFile, Hardware, Node
+from rcc.diagnostic import Finding, Label, finding
+from rcc.engines.model import Engine
+from rcc.recipe.model import Raw, RecipeFile
+from rcc.resolve.fill import Filler
+from rcc.resolve.model import EnvValue, Origin
+
+GID_VARIABLE = "NCCL_IB_GID_INDEX"
+
+
+@dataclass(slots=True)
+class Environment:
+    """The layers of one rank, laid one over the other in the order of the calls."""
+
+    values: dict[str, EnvValue] = field(default_factory=dict)
+
+    def lay(self, name: str, value: str, late: str | None, origin: Origin) -> EnvValue | None:
+        """Sets a variable; answers what it overrode."""
+        below = self.values.get(name)
+        overrode = () if below is None else (*below.overrode, (below.value, below.origin))
+        self.values[name] = EnvValue(name, value, late, origin, overrode)
+        return below
+
+    def lay_plain(self, values: Mapping[str, str], what: str) -> None:
+        """Lays a layer that stands in no file of the user's."""
+        for name, value in values.items():
+            self.lay(name, value, None, Origin(what))
+
+    def get(self, name: str) -> str:
+        """A variable's value, empty where it is not set."""
+        return self.values[name].value if name in self.values else ""
+
+    def in_order(self) -> tuple[EnvValue, ...]:
+        """All variables, by name."""
+        return tuple(self.values[name] for name in sorted(self.values))
+
+
+def lay_files(
+    environment: Environment,
+    file: RecipeFile,
+    cluster: ClusterFile,
+    profile: tuple[str | None, Mapping[str, Raw]],
+    node: tuple[int, Node],
+    fillers: tuple[Filler, Filler],
+) -> list[Finding]:
+    """The three layers that users write: NCCL profile, recipe, node. `fillers` are the recipe's and the cluster's."""
+    in_recipe, in_cluster = fillers
+    topology, variables = profile
+    for name, raw in variables.items():
+        place = partial(cluster.place, ("nccl", str(topology), name), "key")
+        _lay(environment, name, raw, in_cluster, Origin(f'[nccl."{topology}"] of the cluster file', place))
+    for name, raw in file.recipe.env.items():
+        _lay(
+            environment, name, raw, in_recipe, Origin("[env] of the recipe", partial(file.place, ("env", name), "key"))
+        )
+    return _lay_node(environment, file, cluster, node, in_cluster)
+
+
+def _lay(environment: Environment, name: str, raw: Raw, filler: Filler, origin: Origin) -> EnvValue | None:
+    late = filler.late_name(raw)
+    return environment.lay(name, "" if late else filler.fill(raw), late, origin)
+
+
+def _lay_node(
+    environment: Environment, file: RecipeFile, cluster: ClusterFile, node: tuple[int, Node], filler: Filler
+) -> list[Finding]:
+    index, of = node
+    found = []
+    for name, raw in of.env.items():
+        path = ("nodes", index, "env", name)
+        origin = Origin(f"env of node `{of.name}`", partial(cluster.place, path, "key"))
+        below = _lay(environment, name, raw, filler, origin)
+        if below is not None and name in file.recipe.env and below.value != environment.get(name):
+            earlier = Label(file.place(("env", name), "key"), f"the recipe says `{below.value}`")
+            message = f"node `{of.name}` changes `{name}` of the recipe to `{environment.get(name)}`"
+            help = "remove one of the two, or keep both if the node really differs"
+            found.append(finding("RCC402", message, cluster.place(path, "key"), labels=[earlier], help=help))
+    return found
+
+
+def lay_rank(environment: Environment, engine: Engine, rank: int, nnodes: int, fabric: str | None) -> None:
+    """The highest layer: what the compiler sets per rank, the GID index apart."""
+    own = {"NODE_RANK": str(rank), "NNODES": str(nnodes)}
+    if nnodes > 1 and engine.address_variable and fabric:
+        own[engine.address_variable] = fabric
+    environment.lay_plain(own, "the compiler, for each rank")
+
+
+def lay_gid(environment: Environment, gid_index: str | int) -> None:
+    """The GID index: a number that the cluster file states; one that is found at start must find its place empty."""
+    if gid_index == "auto":
+        environment.values.pop(GID_VARIABLE, None)
+    elif gid_index != "nccl":
+        environment.lay(GID_VARIABLE, str(gid_index), None, Origin("`gid_index` of the node"))
+
+
+def choose_gid(node: Node, hardware: Hardware, nnodes: int, hca: str) -> str | int | None:
+    """`auto`, `nccl` or a number; None where `auto` is stated and no HCA list says where to look."""
+    if isinstance(node.gid_index, int):
+        return node.gid_index
+    if nnodes == 1 or node.gid_index == "nccl":
+        return "nccl"
+    if node.gid_index == "auto":
+        return "auto" if hca else None
+    return "auto" if hardware.rdma and hca else "nccl"
+
+
+def set_by_compiler(file: RecipeFile, engine: Engine, gid_of_all: tuple[str | int, ...]) -> list[Finding]:
+    """A recipe that sets what the compiler sets per rank: the two would disagree on all ranks but one."""
+    own = {"NODE_RANK": "the compiler sets it for each rank", "NNODES": "the compiler sets it from `required_nodes`"}
+    if engine.address_variable and file.recipe.required_nodes > 1:
+        own[engine.address_variable] = "the compiler sets it from each node's `fabric`"
+    if any(index != "nccl" for index in gid_of_all):
+        own[GID_VARIABLE] = "each node has its own: `gid_index` in the cluster file decides it"
+    found = []
+    for name in file.recipe.env:
+        if name in own:
+            place = file.place(("env", name), "key")
+            found.append(
+                finding("RCC401", f"`{name}` is not the recipe's to set", place, notes=[own[name]], help="remove it")
+            )
+    return found

@@ -1,0 +1,88 @@
+"""Fills templates, and says what is wrong where one cannot be filled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from rcc.diagnostic import Finding, finding
+from rcc.nearest import nearest_name
+from rcc.recipe.model import Raw
+from rcc.source import Path, Place
+from rcc.syntax.template import Expression, Template, has_template, parse_template
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A name that templates know and that has no value here, and what to say of it."""
+
+    code: str
+    message: str
+    help: str
+
+
+LATE = Missing(
+    "RCC303",
+    "`node.gid_index` is known only on the node, at start",
+    "a late-bound name is the whole value of an `[env]` key; read the variable from there",
+)
+
+Names = Mapping[str, str | Missing]
+Where = Callable[[Path], Place | None]
+"""Finds the place of a value in the file that it stands in."""
+
+
+@dataclass(slots=True)
+class Filler:
+    """Fills the strings of one file with the names of one rank; findings gather in `found`."""
+
+    names: Names
+    where: Where
+    string_place: Callable[[Path, int, int], Place | None]
+    found: list[Finding] = field(default_factory=list)
+
+    def fill(self, raw: Raw) -> str:
+        """The string with its templates filled; where that fails, a finding and the text as it is."""
+        if not has_template(raw.text):
+            return raw.text
+        template, errors = parse_template(raw.text)
+        for error in errors:
+            place = self.string_place(raw.path, error.start, error.end)
+            self.found.append(finding("RCC301", error.message, place, help=error.help))
+        if template is None:
+            return raw.text
+        problems = [one for one in template.expressions if self._refused(raw, one)]
+        return raw.text if problems else template.render(lambda name: str(self.names[name]))
+
+    def late_name(self, raw: Raw) -> str | None:
+        """The late-bound name that is the whole of the string, where it is one that this rank binds late."""
+        if not has_template(raw.text):
+            return None
+        template, _ = parse_template(raw.text)
+        name = whole_name(template)
+        return name if name is not None and self.names.get(name) is LATE else None
+
+    def _refused(self, raw: Raw, expression: Expression) -> bool:
+        name = expression.name
+        if name is None:
+            return False
+        value = self.names.get(name)
+        if isinstance(value, str):
+            return False
+        place = self.string_place(raw.path, expression.start, expression.end)
+        if value is None:
+            near = nearest_name(name, self.names)
+            help = f"did you mean `{near}`?" if near else "`rcc explain` lists the names that templates know"
+            self.found.append(finding("RCC302", f"template name `{name}` is not defined", place, help=help))
+        else:
+            self.found.append(finding(value.code, value.message, place, help=value.help))
+        return True
+
+
+def whole_name(template: Template | None) -> str | None:
+    """The plain name that is all of a template."""
+    if template is None or len(template.parts) != 1:
+        return None
+    part = template.parts[0]
+    return part.name if isinstance(part, Expression) and not part.filters else None
+

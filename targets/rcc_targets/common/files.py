@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from rcc.emit.model import Artifact
@@ -11,10 +11,6 @@ from rcc.plan.canonical import plain
 from rcc.plan.model import FileRef, Plan, Rank
 from rcc_targets.common.enter import enter_script
 from rcc_targets.common.where import CARRIED, ENTER_FILE, NODE_PART, STAGE_FILE
-
-_OF_THE_NODE = (
-    "rank", "node", "arch", "gpus", "unified_memory", "hf_cache", "cache_dir", "ports", "gid", "asserts", "staging",
-)  # fmt: skip
 
 
 def carried_path(reference: FileRef) -> str:
@@ -43,26 +39,40 @@ def node_part(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
     from rcc_node.build import zipapp
 
     yield Artifact(f"{folder}/{NODE_PART}", zipapp(), "file", False, rank.node, rank.rank)
-    told = stage_document(plan, (rank,))
-    yield Artifact(f"{folder}/{STAGE_FILE}", told, "file", False, rank.node, rank.rank)
+    yield Artifact(f"{folder}/{STAGE_FILE}", stage_document(plan, rank), "file", False, rank.node, rank.rank)
 
 
-def stage_document(plan: Plan, ranks: Iterable[Rank]) -> bytes:
-    """`stage.json`: the part of the plan that `rcc-node.pyz` reads, under the plan's own names.
-
-    `{"id", "plan", "group": {"size"}, "ranks": [{"rank", "node", "arch", "gpus", "unified_memory", "hf_cache",
-    "cache_dir", "ports", "gid", "asserts", "staging", "container": {"name", "image", "memory", "mounts"}}]}`.
-    """
+def stage_document(plan: Plan, rank: Rank) -> bytes:
+    """`stage.json`: what `rcc_node.plan` reads, as canonical JSON for one rank."""
     document = {
+        "version": 1,
         "id": plan.id,
         "plan": plan.plan,
-        "group": {"size": plan.group.size},
-        "ranks": [_of_rank(rank) for rank in ranks],
+        "rank": rank.rank,
+        "world": plan.group.size,
+        "blocks": [_stated({**plain(block), "hf_cache": rank.hf_cache}) for block in rank.staging],
+        "preflight": _stated(_preflight(plan, rank)),
     }
     return (json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
-def _of_rank(rank: Rank) -> dict[str, Any]:
-    whole = plain(rank)
-    container = {name: whole["container"][name] for name in ("name", "image", "memory", "mounts")}
-    return {**{name: whole[name] for name in _OF_THE_NODE}, "container": container}
+def _stated(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in table.items() if value is not None and value != []}
+
+
+def _preflight(plan: Plan, rank: Rank) -> dict[str, Any]:
+    container = rank.container
+    binds = [mount for mount in container.mounts if isinstance(mount.source, str) and mount.source.startswith("/")]
+    weights = [model.host_path for model in plan.models if model.host_path]
+    return {
+        "files": [{"path": mount.source, "sha256": mount.sha256} for mount in binds if mount.sha256],
+        "ports": list(rank.ports),
+        "paths": [mount.source for mount in binds if mount.kind in ("bind", "hub", "model")],
+        "evict": [*weights, *(block.dst for block in rank.staging)] if rank.unified_memory else [],
+        "memory": container.memory,
+        "unified_memory": rank.unified_memory,
+        "gpu": container.gpus is not None,
+        "image": container.image,
+        "digest": plan.image.digest,
+        "gid": plain(rank.gid),
+    }

@@ -94,9 +94,7 @@ def _document(block: LockedStaging) -> Mapping[str, object]:
         "format": block.request.format,
         "tiling": block.request.tiling,
         "world": block.request.world,
-        "shards": [
-            {"name": name, "size": one.size, "header": one.header} for name, one in sorted(block.shards.items())
-        ],
+        "shards": [{"name": name, "size": one.size, "header": one.header} for name, one in shards],
         "tensors": [
             {"name": name, "shard": one.shard, "dtype": one.dtype, "shape": list(one.shape), "offset": one.offset}
             for name, one in tables

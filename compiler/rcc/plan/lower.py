@@ -32,6 +32,8 @@ STOP_GRACE = 120
 """Seconds that an engine gets to end by itself: freeing a hundred gigabytes takes a while."""
 
 LABEL = "dev.rcc"
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, never bound
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def lower(resolved: Resolved) -> Plan:
@@ -82,7 +84,8 @@ def _group(resolved: Resolved) -> Group:
     """Workers before the head: the head answers for all, so it comes when they are there."""
     size = len(resolved.ranks)
     check = _healthcheck(resolved)
-    health = GroupHealth(0, resolved.ranks[0].node.host, check) if check else None
+    host = None if resolved.recipe.listen in LOOPBACK else resolved.ranks[0].node.host
+    health = GroupHealth(0, host, check) if check else None
     return Group(size, tuple(reversed(range(size))), health, "group" if size > 1 else "self")
 
 
@@ -90,7 +93,8 @@ def _healthcheck(resolved: Resolved) -> Healthcheck | None:
     own = resolved.health
     if own is None or resolved.port is None:
         return None
-    return Healthcheck(resolved.port, own.path, own.interval, own.timeout, own.retries, own.start_period)
+    address = "127.0.0.1" if resolved.recipe.listen in EVERYWHERE else resolved.recipe.listen
+    return Healthcheck(resolved.port, own.path, own.interval, own.timeout, own.retries, own.start_period, address)
 
 
 def _k8s(resolved: Resolved) -> K8s:

@@ -85,4 +85,3 @@ def whole_name(template: Template | None) -> str | None:
         return None
     part = template.parts[0]
     return part.name if isinstance(part, Expression) and not part.filters else None
-

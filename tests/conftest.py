@@ -1,13 +1,14 @@
 """What every test may ask for by name."""
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
 from syrupy.assertion import SnapshotAssertion
 
 from tests.support.golden import GoldenFiles
+from tests.support.podman import Podman, own_podman
 from tests.support.skips import excused_in_ci
 
 
@@ -44,8 +45,10 @@ def _fail_if_skipped_in_ci(report: pytest.TestReport | pytest.CollectReport) -> 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on made-up input are marked, so that `make fuzz` finds them."""
+    """Marks tests on made-up input, so that `make fuzz` finds them, and keeps those with one store in one process."""
     for item in items:
+        if "podman" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("podman"))
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("fuzz")
 
@@ -53,3 +56,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("fuzz", deadline=None, max_examples=5_000)
 settings.load_profile("default")
+
+
+@pytest.fixture(scope="session")
+def podman() -> Iterator[Podman]:
+    """Real containers in a store of this run's own; see tests/support/podman.py."""
+    with own_podman() as store:
+        yield store

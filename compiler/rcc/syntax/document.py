@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import tomli
 
-from rcc.diagnostic import Finding, Findings, finding
+from rcc.diagnostic import Edit, Finding, Findings, Fix, Label, finding
 from rcc.source import Path, Place, Source, Span, whole
+from rcc.syntax.nodes import DuplicateKeyError, TomlError, TooDeepError
+from rcc.syntax.scan import check_depth
 
 if TYPE_CHECKING:
     from rcc.syntax.tree import Tree
 
 MAX_BYTES = 128 * 1024
-MAX_KEY_PARTS = 64
 
 Part = Literal["key", "value", "header"]
 
@@ -32,7 +33,7 @@ class Document:
     @cached_property
     def tree(self) -> Tree:
         """The syntax tree: places, comments and edits."""
-        from rcc.syntax.tree import parse
+        from rcc.syntax.tree import parse  # a clean lint must not import lark
 
         return parse(self.source.text)
 
@@ -45,28 +46,70 @@ class Document:
         return Place(self.source, Span(0, 0))
 
     def string_place(self, path: Path, start: int, end: int) -> Place:
-        """The place of a part of a string, by offsets in the decoded value; the whole value where that is unknown."""
+        """Where the characters `start` to `end` of the string at `path` stand; the place of the value if it is none."""
         span = self.tree.string_span(path, start, end)
-        return Place(self.source, span) if span else self.place(path)
+        return self.place(path) if span is None else Place(self.source, span)
 
 
 def read_document(name: str, data: bytes) -> tuple[Document | None, Findings]:
-    """Reads a TOML 1.1 file: UTF-8, at most 128 KiB, keys of at most 64 parts."""
+    """Reads a TOML 1.1 file: UTF-8, at most 128 KiB, keys of at most 64 parts, 100 levels of arrays and tables."""
     if len(data) > MAX_BYTES:
         message = f"the file has {len(data)} bytes, more than the {MAX_BYTES} that rcc reads"
         return None, (finding("RCC005", message, whole(name), help="a recipe is a short text; move data out of it"),)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        message = f"byte {error.start + 1} is not valid UTF-8"
-        return None, (finding("RCC001", message, whole(name), help="save the file as UTF-8"),)
+        return None, (_not_utf8(name, data, error),)
     source = Source(name, text)
-    found: list[Finding] = []
+    marked = _byte_order_mark(source)
     try:
-        values = tomli.loads(text)
-    except tomli.TOMLDecodeError as error:
-        place = Place(source, Span(error.pos, error.pos + 1))
-        return None, (finding("RCC003", error.msg[:1].lower() + error.msg[1:], place),)
-    except RecursionError:
-        return None, (finding("RCC006", "arrays or inline tables are nested too deep", whole(name, text)),)
-    return Document(source, values), tuple(found)
+        check_depth(text)
+        values = tomli.loads(text.removeprefix("\ufeff"))
+    except TomlError as error:
+        return None, (*marked, _report(source, error))
+    except (ValueError, RecursionError) as error:
+        return None, (*marked, _explain(source, error))
+    return Document(source, values), marked
+
+
+def _not_utf8(name: str, data: bytes, error: UnicodeDecodeError) -> Finding:
+    before = data[: error.start].decode("utf-8")
+    place = Place(Source(name, data.decode("utf-8", "replace")), Span(len(before), len(before) + 1))
+    help = "save the file as UTF-8"
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        help += "; it looks like UTF-16"
+    return finding("RCC001", f"byte {error.start + 1} is not valid UTF-8", place, help=help)
+
+
+def _byte_order_mark(source: Source) -> Findings:
+    if not source.text.startswith("\ufeff"):
+        return ()
+    span = Span(0, 1)
+    message = "the file starts with a byte order mark"
+    fix = Fix((Edit(span, ""),))
+    return (finding("RCC002", message, Place(source, span), help="save the file without it", fix=fix),)
+
+
+def _explain(source: Source, error: Exception) -> Finding:
+    """What tomli refused, in the words of the tree, which knows more of it."""
+    from rcc.syntax.tree import parse
+
+    try:
+        parse(source.text).values()
+    except TomlError as better:
+        return _report(source, better)
+    if not isinstance(error, tomli.TOMLDecodeError):
+        return finding("RCC003", str(error), Place(source, Span(0, 0)))
+    start = source.line_starts()[error.lineno - 1] + error.colno - 1
+    return finding("RCC003", error.msg[:1].lower() + error.msg[1:], Place(source, Span(start, start + 1)))
+
+
+def _report(source: Source, error: TomlError) -> Finding:
+    code = "RCC003"
+    if isinstance(error, DuplicateKeyError):
+        code = "RCC004"
+    elif isinstance(error, TooDeepError):
+        code = "RCC006"
+    labels = [Label(Place(source, error.first), error.first_label)] if error.first else []
+    place = Place(source, error.span)
+    return finding(code, error.message, place, label=error.label, labels=labels, help=error.help)

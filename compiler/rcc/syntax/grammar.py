@@ -41,8 +41,9 @@ def run(parser: lark.Lark, text: str) -> Any:
     """What the actions make of the text; raises `UnexpectedError`."""
     try:
         return parser.parse(text)
-    except lark.exceptions.UnexpectedToken as error:  # only the end of the text: the lexer refuses the rest
-        raise UnexpectedError(len(text), accepted(error.state)) from None
+    except lark.exceptions.UnexpectedToken as error:
+        offset = len(text) if error.token.type == "$END" else error.token.start_pos
+        raise UnexpectedError(offset or 0, accepted(error.state)) from None
 
 
 def _publish(unfinished: Path, tables: Path) -> None:

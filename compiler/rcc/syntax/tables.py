@@ -138,8 +138,10 @@ class Tables:
             return
         if not isinstance(entry.content, Table) or entry.content.made is Made.INLINE:
             raise _closed(part, entry)
-        if entry.content.made is not Made.IMPLICIT:
-            raise DuplicateKeyError(f"table `{part.name}` is defined twice", part.span, entry.key or entry.value)
+        if entry.content.made is Made.DOTTED:
+            raise _closed(part, entry)
+        if entry.content.made is Made.HEADER:
+            raise _twice(f"table `{part.name}`", part, entry)
         self._current = entry.content
         self._current.made = Made.HEADER
         entry.key, entry.value, entry.header = part.span, self._header, self._header
@@ -175,7 +177,7 @@ def _enter_dotted(table: Table, part: KeyPart, span: Span, header: Span | None, 
 def _put(table: Table, part: KeyPart, value: Value, header: Span | None) -> None:
     entry = table.entries.get(part.name)
     if entry is not None:
-        raise DuplicateKeyError(f"`{part.name}` is defined twice", part.span, entry.key or entry.value)
+        raise _twice(f"`{part.name}`", part, entry)
     table.entries[part.name] = Entry(content_of(value), part.span, span_of(value), header)
 
 
@@ -195,16 +197,38 @@ def inline_table(pairs: list[tuple[Key, Value]]) -> Table:
     return table
 
 
+def _twice(what: str, part: KeyPart, entry: Entry) -> DuplicateKeyError:
+    return DuplicateKeyError(
+        f"{what} is defined twice",
+        part.span,
+        label="defined again here",
+        help="keep one of the two",
+        first=entry.key or entry.value,
+        first_label="first defined here",
+    )
+
+
 def _closed(part: KeyPart, entry: Entry) -> DuplicateKeyError:
+    """The error for a table that nothing more can be added to, or that is none."""
     content = entry.content
+    help = "write what belongs to it there"
     if isinstance(content, TableArray):
-        what = "is an array of tables"
+        what, help = "an array of tables", f"add a table to it with `[[{part.name}]]`"
     elif isinstance(content, ArrayValue):
-        what = "is an array"
+        what, help = "an array", "write its elements there, or make each a `[[…]]` table"
     elif not isinstance(content, Table):
-        what = "is a value"
+        what, help = "a value", "rename one of the two"
     elif content.made is Made.INLINE:
-        what = "is an inline table, which ends where it is written"
+        what = "an inline table"
+    elif content.made is Made.DOTTED:
+        what = "a table that dotted keys made"
     else:
-        what = "is a table of its own"
-    return DuplicateKeyError(f"`{part.name}` {what}", part.span, entry.key or entry.value)
+        what = "a table with a header of its own"
+    return DuplicateKeyError(
+        f"`{part.name}` is already {what}",
+        part.span,
+        label="cannot be added to here",
+        help=help,
+        first=entry.key or entry.value,
+        first_label=f"{what} since here",
+    )

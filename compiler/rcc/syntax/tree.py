@@ -10,10 +10,12 @@ from lark import Token
 
 from rcc.source import Path, Span
 from rcc.syntax.actions import Actions
+from rcc.syntax.explain import explain
 from rcc.syntax.grammar import load, run
 from rcc.syntax.lexer import UnexpectedError
 from rcc.syntax.nodes import Statement, TomlError
 from rcc.syntax.scalars import read_scalar
+from rcc.syntax.scan import check_depth
 from rcc.syntax.statements import Layout
 from rcc.syntax.strings import locate
 from rcc.syntax.tables import ArrayValue, Entry, Table, TableArray, content_of, span_of
@@ -67,11 +69,12 @@ def _parser() -> lark.Lark:
 
 def parse(text: str) -> Tree:
     """The tree of a TOML 1.1 text; raises TomlError."""
+    check_depth(text)
     layout = Layout(text)
     try:
         found = run(_parser(), text)
     except UnexpectedError as error:
-        raise TomlError("unexpected text", Span(error.offset, error.offset + 1)) from None
+        raise explain(text, error.offset, error.expected) from None
     for statement in found:
         layout.add(statement)
     return Tree(text, layout.tables.root, layout.finish())
@@ -104,7 +107,16 @@ def _value(content: Table | TableArray | ArrayValue | Token) -> Any:
         return [_value(element.content) for element in content.elements]
     if isinstance(content, ArrayValue):
         return [_value(content_of(item)) for item in content.items]
+    return _scalar_value(content)
+
+
+def _scalar_value(token: Token) -> Any:
     try:
-        return read_scalar(str(content))
+        return read_scalar(str(token))
     except ValueError:
-        raise TomlError(f"`{content}` is no value", span_of(content)) from None
+        pass
+    if token.isdigit() or token[1:].isdigit():
+        message, help = f"an integer of {len(token)} digits is longer than rcc reads", "put it in quotes"
+    else:
+        message, help = f"`{token}` is on no calendar", "look at the day and the month"
+    raise TomlError(message, span_of(token), help=help)

@@ -1,0 +1,83 @@
+"""A quick look at a TOML text without parsing it: comments, and how deep it nests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rcc.source import Span
+from rcc.syntax.nodes import TooDeepError
+
+MAX_KEY_PARTS = 64
+MAX_NESTING = 100
+"""How many arrays, inline tables and parts of the keys in these may stand inside one another."""
+
+_MARKS = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\Z)'
+    r"|'''(?:[^']|'(?!''))*+(?:'{3,5}|\Z)"
+    r'|"(?:[^"\\\n]|\\[^\n])*+"?'
+    r"|'[^'\n]*+'?"
+    r"|#[^\n]*+"
+    r"|[\[\]{}.=,\n]",
+    re.DOTALL,
+)
+
+
+def comments(text: str) -> Iterator[Span]:
+    """The comments of a valid text, those inside arrays and inline tables included."""
+    for match in _MARKS.finditer(text):
+        if match[0][0] == "#":
+            yield Span(match.start(), match.start() + len(match[0].rstrip("\r")))
+
+
+def open_brackets(text: str, end: int) -> list[int]:
+    """The brackets before `end` that are open there, the innermost last."""
+    found: list[int] = []
+    for match in _MARKS.finditer(text, 0, end):
+        if match[0] in ("[", "{"):
+            found.append(match.start())
+        elif match[0] in ("]", "}") and found:
+            found.pop()
+    return found
+
+
+def check_depth(text: str) -> None:
+    """Raises TooDeepError where something nests deeper than rcc reads."""
+    if not _may_be_deep(text):
+        return
+    dots = key_dots = depth = 0
+    outside: list[int] = []
+    for match in _MARKS.finditer(text):
+        mark = match[0]
+        if mark == ".":
+            dots += 1
+            _limit(dots + 1, MAX_KEY_PARTS, "a dotted key has", "parts", match)
+        elif mark == "=":
+            key_dots, dots = dots, 0
+        elif mark in "[{":
+            outside.append(depth)
+            depth += 1 + (key_dots if depth else 0)
+            _limit(depth, MAX_NESTING, "arrays and inline tables have", "levels", match)
+            key_dots = dots = 0
+        elif mark in "]},\n":
+            if mark in "]}" and outside:
+                depth = outside.pop()
+            key_dots = dots = 0
+
+
+def _limit(count: int, most: int, what: str, unit: str, match: re.Match[str]) -> None:
+    if count > most:
+        span = Span(match.start(), match.end())
+        raise TooDeepError(f"{what} more than {most} {unit}", span, help="lay the values out flatter")
+
+
+def _may_be_deep(text: str) -> bool:
+    """Whether the text has enough dots and brackets; a key, its `=` and a bracket after it stand in one line."""
+    depth = 0
+    for line in text.split("\n"):
+        dots = line.count(".")
+        brackets = line.count("[") + line.count("{")
+        depth += brackets and brackets + dots
+        if dots >= MAX_KEY_PARTS or depth > MAX_NESTING:
+            return True
+    return False

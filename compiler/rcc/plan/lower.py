@@ -24,8 +24,7 @@ from rcc.plan.model import (
 from rcc.plan.mounts import mounts_of
 from rcc.plan.unpinned import unpinned_of
 from rcc.resolve.model import Resolved, ResolvedFile, ResolvedImage, ResolvedRank, ResolvedStaging
-from rcc.resolve.names import host_path
-from rcc.resolve.resolve import model_paths
+from rcc.resolve.models import host_path, model_paths
 
 ENTER = ("sh", "/rcc/enter")
 STOP_GRACE = 120

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rcc.plan.model import FileRef, Mount, MountKind
 from rcc.resolve.model import Resolved, ResolvedFile, ResolvedMount, ResolvedRank
-from rcc.resolve.names import CACHE, HUB, MODELS, STAGED
-from rcc.resolve.resolve import served
+from rcc.resolve.models import CACHE, HUB, MODELS, STAGED, needs_cache, needs_hub, served
 
 
 def mounts_of(resolved: Resolved, rank: ResolvedRank) -> tuple[Mount, ...]:
@@ -25,21 +24,19 @@ def _own(mount: ResolvedMount, staged: set[str]) -> Mount:
 def _models(resolved: Resolved, rank: ResolvedRank) -> list[Mount]:
     """Models by path, staged snapshots, and the cache's whole `hub/`: its links lead from one part to another."""
     mounts = []
-    hub = False
     for model in resolved.models:
         block = served(model, rank.staging)
         if model.is_path:
             mounts.append(Mount(model.repo, f"{MODELS}/{model.id}", True, "model"))
         elif block is not None:
             mounts.append(Mount(block.dst, f"{STAGED}/{block.id}", True, "staged"))
-        else:
-            hub = True
-    if hub:
+    if needs_hub(resolved.models, rank.staging):
         mounts.append(Mount(f"{rank.hf_cache}/hub", HUB, True, "hub"))
     return mounts
 
 
 def _cache(resolved: Resolved, rank: ResolvedRank) -> list[Mount]:
     """The folder for compile caches: the node's own, never the shared one, which ranks would spoil for each other."""
-    needs = resolved.engine.caches or any(not model.is_path for model in resolved.models)
-    return [Mount(rank.cache_dir, CACHE, False, "cache")] if needs else []
+    if not needs_cache(resolved.engine, resolved.models):
+        return []
+    return [Mount(rank.cache_dir, CACHE, False, "cache")]

@@ -6,13 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from rcc.cluster.model import Cluster, Node
 from rcc.recipe.model import RecipeFile
-from rcc.resolve.fill import LATE, Missing, Names
+from rcc.resolve.fill import LATE, Missing
 from rcc.resolve.model import ResolvedModel, ResolvedStaging
-
-HUB = "/rcc/hf/hub"
-CACHE = "/rcc/cache"
-MODELS = "/rcc/models"
-STAGED = "/rcc/staged"
+from rcc.resolve.models import host_path
 
 
 def base_names(
@@ -88,15 +84,6 @@ def model_names(
     return names
 
 
-def host_path(model: ResolvedModel, hf_cache: str | None) -> str | None:
-    """The model's folder on the nodes, where it is known."""
-    if model.is_path:
-        return model.repo
-    if model.commit is None or hf_cache is None:
-        return None
-    return f"{hf_cache}/hub/{model.folder}/snapshots/{model.commit}"
-
-
 def staging_names(blocks: Iterable[ResolvedStaging]) -> dict[str, str | Missing]:
     """The names of the staging blocks."""
     names: dict[str, str | Missing] = {}
@@ -113,6 +100,3 @@ def staging_names(blocks: Iterable[ResolvedStaging]) -> dict[str, str | Missing]
 def row_text(rows: Mapping[str, tuple[int, int]]) -> str:
     """Ranges as the engine's row store reads them: `1:0:96001542,14:0:96004171`, layers in numeric order."""
     return ",".join(f"{layer}:{low}:{high}" for layer, (low, high) in sorted(rows.items(), key=lambda one: int(one[0])))
-
-
-__all__ = ["Names", "base_names", "gid_name", "host_path", "model_names", "port_name", "row_text", "staging_names"]

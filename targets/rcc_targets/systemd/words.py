@@ -6,47 +6,43 @@ program; so quotes protect neither `%` nor `$` (systemd.syntax(7), systemd.servi
 
 from __future__ import annotations
 
-import re
+from posixpath import dirname
 
-_SHORT = {"\\": "\\\\", '"': '\\"', "%": "%%", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_SHORT = {"\\": "\\\\", '"': '\\"', "%": "%%", "$": "$$", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
 def word(text: str) -> str:
     """A word of an Exec line."""
-    return _quoted(text, dollar="$$")
+    return '"' + "".join(_SHORT.get(one) or _raw_or_hex(one) for one in text) + '"'
 
 
-def path_word(text: str) -> str:
-    """A word of a line that knows no variables, as RequiresMountsFor= and LoadCredential=."""
-    return _quoted(text, dollar="$")
+def path_word(path: str) -> str:
+    """A path among the words of RequiresMountsFor=, which knows no variables and no escape but the backslash's own.
+
+    A path that cannot be said there gives way to the nearest folder above it that can.
+    """
+    while not _sayable(path):
+        path = dirname(path)
+    return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '"'
 
 
 def line(text: str) -> str:
-    """The rest of a line as it stands, as Description= and AssertPathExists= take it; see `fits_line`."""
-    return text.replace("%", "%%")
+    """The rest of a line that knows no quotes, as of Description=; what it cannot say becomes a blank."""
+    return " ".join("".join(one if _sayable(one) else " " for one in text).split()).rstrip("\\").replace("%", "%%")
 
 
 def fits_line(text: str) -> bool:
-    """Whether a line that knows no quotes can hold the text."""
-    return text == text.strip() and not text.endswith("\\") and not any(map(_escaped, text))
+    """Whether `line` says the text as it is."""
+    return line(text).replace("%%", "%") == text
 
 
-def _quoted(text: str, dollar: str) -> str:
-    return '"' + "".join(_piece(character, dollar) for character in text) + '"'
+def _sayable(text: str) -> bool:
+    return not any(_raw_or_hex(one) != one for one in text)
 
 
-def _piece(character: str, dollar: str) -> str:
-    if character == "$":
-        return dollar
-    if character in _SHORT:
-        return _SHORT[character]
-    return "".join(f"\\x{byte:02x}" for byte in character.encode()) if _escaped(character) else character
-
-
-def _escaped(character: str) -> bool:
-    """Control characters, and what Unicode calls no character, which systemd refuses to read."""
-    return character < " " or character == "\x7f" or _is_no_character(ord(character))
-
-
-def _is_no_character(code: int) -> bool:
-    return 0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE
+def _raw_or_hex(character: str) -> str:
+    """Control characters, and what Unicode calls no character, as bytes: systemd refuses to read them."""
+    code = ord(character)
+    if code < 0x20 or code == 0x7F or 0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE:
+        return "".join(f"\\x{byte:02x}" for byte in character.encode())
+    return character

@@ -41,8 +41,17 @@ def _run() -> int:
         # Who read the output has left. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        return _tell_of_disk(error)
     except Exception as error:  # a bug: there is nothing left to do but tell
         return _tell_of_bug(error)
+
+
+def _tell_of_disk(error: OSError) -> int:
+    """A file that the passes did not see: a result's own, or what an option names."""
+    from rcc.cli.outcome import tell, unreadable
+
+    return tell([unreadable(error)])
 
 
 def _tell_of_bug(error: Exception) -> int:

@@ -10,7 +10,8 @@ from typing import Any, TextIO
 import click
 
 from rcc.cli.render import render
-from rcc.diagnostic import Finding, has_errors
+from rcc.diagnostic import Finding, finding, has_errors
+from rcc.source import whole
 
 OK, MENDABLE, USAGE = 0, 1, 2
 UNREADABLE = "RCC007"
@@ -29,6 +30,13 @@ def tell(findings: Iterable[Finding]) -> int:
     found = tuple(findings)
     click.echo(render(found, "full", color=wants_color(sys.stderr)), err=True, nl=False)
     return exit_code(found)
+
+
+def unreadable(error: OSError) -> Finding:
+    """The finding about a file that cannot be read or written."""
+    reason = (error.strerror or type(error).__name__).lower()
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else "the disk"
+    return finding(UNREADABLE, f"cannot use `{name}`: {reason}", whole(name))
 
 
 def say(text: str) -> None:

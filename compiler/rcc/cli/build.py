@@ -1,0 +1,140 @@
+"""`rcc build`: a recipe, its cluster and its lock become files that start it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rcc.cli.compiling import Compiled, compile_recipe, locate
+from rcc.cli.granted import granted
+from rcc.cli.next_step import next_step
+from rcc.cli.options import cluster_option, from_chosen, json_option, names, out_option, plan_options
+from rcc.cli.outcome import MENDABLE, exit_code, print_json, say, tell
+from rcc.cli.render.as_json import records
+from rcc.cli.settings import DEFAULT_OUT, Build, builds, find_settings
+from rcc.cli.told import told
+from rcc.diagnostic import Findings, has_errors
+from rcc.emit.check import check
+from rcc.emit.publish import Published, publish
+from rcc.resolve.model import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What to do with what a build gives: write it (as a plain folder with `copy`), or only compare."""
+
+    copy: bool
+    check: bool
+    rebuild: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """One build's outcome; `published` is None where nothing was to be written, or could not be."""
+
+    job: Build
+    compiled: Compiled | None
+    published: Published | None
+    findings: Findings
+
+
+@click.command()
+@click.argument("recipe", required=False)
+@cluster_option
+@click.option(
+    "-t", "--target", multiple=True, metavar="NAME", help="A target, repeated or with commas; default: all four."
+)
+@out_option
+@click.option("--copy", is_flag=True, help="Write a plain folder in place of a link into the store.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing: name stale, missing and extra files.")
+@click.option("--rebuild", is_flag=True, help="Write nothing: build twice in different surroundings and compare.")
+@plan_options
+@json_option
+def command(
+    recipe: str | None, cluster: str | None, target: tuple[str, ...], out: str | None,
+    copy: bool, only_check: bool, rebuild: bool, as_json: bool, **chosen: Any,
+) -> int:  # fmt: skip
+    """Compile RECIPE, a file or a folder with a recipe.toml, into what starts it on every node.
+
+    Without RECIPE it builds the [[build]] entries of rcc.toml.
+    """
+    options, mode = from_chosen(chosen), Mode(copy, only_check, rebuild)
+    targets = names(",".join(target)) or ()
+    if recipe is not None:
+        jobs: tuple[Build, ...] = (Build(recipe, cluster, targets, out or DEFAULT_OUT),)
+    elif cluster or out or targets:
+        raise click.UsageError("`-c`, `-t` and `-o` are about one recipe: name it.")
+    else:
+        jobs, found = _jobs()
+        if has_errors(found):
+            return tell(found)
+    outcomes = [_one(job, options, mode) for job in jobs]
+    if as_json:
+        print_json({"version": 1, "builds": [_record(one) for one in outcomes]})
+        return max(exit_code(one.findings) for one in outcomes)
+    return max(_tell(one, mode) for one in outcomes)
+
+
+def _jobs() -> tuple[tuple[Build, ...], Findings]:
+    settings, found = find_settings()
+    if settings is None and not has_errors(found):
+        raise click.UsageError("Name a recipe: there is no rcc.toml with [[build]] entries here or above.")
+    if settings is None:
+        return (), found
+    jobs, more = builds(settings)
+    if not jobs and not more:
+        raise click.UsageError(f"Name a recipe: {settings.document.source.name} has no [[build]] entry.")
+    return jobs, (*found, *more)
+
+
+def _one(job: Build, options: Options, mode: Mode) -> Built:
+    compiled, found = compile_recipe(locate(job.recipe, job.cluster), options, job.targets)
+    if compiled is None:
+        return Built(job, None, None, found)
+    out = Path(job.out)
+    if mode.rebuild:
+        found = (*found, *_rebuilt(compiled, options))
+    if mode.check:
+        found = (*found, *check(compiled.bundle, out))
+    if mode.check or mode.rebuild:
+        return Built(job, compiled, None, found)
+    wait = f"waiting for another build in {out.parent}"
+    published, more = publish(compiled.bundle, compiled.planned.plan, out, copy=mode.copy, waiting=lambda: say(wait))
+    return Built(job, compiled, published, (*found, *more))
+
+
+def _rebuilt(compiled: Compiled, options: Options) -> Findings:
+    from rcc.cli.rebuild import rebuild
+
+    return rebuild(compiled, options)
+
+
+def _tell(one: Built, mode: Mode) -> int:
+    code = tell(one.findings)
+    if one.compiled and one.published:
+        click.echo("\n".join(told(one.compiled, one.published)))
+    elif code == MENDABLE and mode.check and one.compiled:
+        say(f"to bring it up to date: rcc build {one.job.recipe}")
+    elif code == 0 and one.compiled:
+        checks = " and ".join(name for name, on in (("up to date", mode.check), ("reproducible", mode.rebuild)) if on)
+        click.echo(f"{one.job.out if mode.check else one.job.recipe} is {checks}")
+    return code
+
+
+def _record(one: Built) -> dict[str, Any]:
+    record: dict[str, Any] = {"recipe": one.job.recipe, "out": one.job.out, "findings": records(one.findings)}
+    plan = one.compiled.planned.plan if one.compiled else None
+    return {
+        **record,
+        "id": plan.id if plan else None,
+        "plan": plan.plan if plan else None,
+        "build": one.compiled.bundle.build if one.compiled else None,
+        "store": str(one.published.place) if one.published else None,
+        "changed": one.published.changed if one.published else None,
+        "granted": granted(plan) if plan else None,
+        "unpinned": [{"kind": x.kind, "id": x.id, "why": x.why} for x in plan.unpinned] if plan else None,
+        "next": next_step(plan, one.job.out, one.compiled.targets) if one.compiled and plan and one.published else None,
+    }

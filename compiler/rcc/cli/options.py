@@ -1,0 +1,66 @@
+"""Options that several commands have, each with one wording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from rcc.resolve.model import Options
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+recipe_argument = click.argument("recipe")
+cluster_option = click.option(
+    "-c", "--cluster", metavar="FILE", help="The cluster file; else RCC_CLUSTER, else a cluster.toml beside or above."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
+out_option = click.option(
+    "-o", "--out", metavar="PATH", help="The link, or folder, of the result (from the working folder; default: result)."
+)
+
+_PLAN_OPTIONS = (
+    click.option("--nodes", metavar="A,B,...", help="The nodes to use, in rank order; else the cluster's first ones."),
+    click.option("--topology", metavar="NAME", help="The NCCL profile, in place of the recipe's or the cluster's."),
+    click.option("--hf-cache", metavar="DIR", help="The Hugging Face root on the nodes, in place of the cluster's."),
+    click.option(
+        "--k8s-workload", type=click.Choice(["lws", "statefulset"]), default="lws", show_default=True,
+        help="What holds the ranks on Kubernetes.",
+    ),
+    click.option("--id", "id", metavar="ID", help="What things are called, in place of the recipe's id."),
+    click.option("--locked", is_flag=True, help="Refuse anything that is not pinned."),
+    click.option("--frozen", is_flag=True, help="Take the lock as it is, uncompared."),
+)  # fmt: skip
+
+
+def plan_options(command: F) -> F:
+    """The options that a plan depends on; the command gets them as `**chosen`, see `from_chosen`."""
+    for option in reversed(_PLAN_OPTIONS):
+        command = option(command)
+    return command
+
+
+def from_chosen(chosen: dict[str, Any]) -> Options:
+    """Options as the passes want them."""
+    if chosen["locked"] and chosen["frozen"]:
+        raise click.UsageError("`--locked` and `--frozen` exclude each other.")
+    return Options(**{**chosen, "nodes": names(chosen["nodes"])})
+
+
+def as_arguments(options: Options) -> list[str]:
+    """The words of a command line that give these options."""
+    values = {
+        "--nodes": None if options.nodes is None else ",".join(options.nodes),
+        "--topology": options.topology,
+        "--hf-cache": options.hf_cache,
+        "--k8s-workload": options.k8s_workload,
+        "--id": options.id,
+    }
+    flags = [flag for flag, on in (("--locked", options.locked), ("--frozen", options.frozen)) if on]
+    return [word for name, value in values.items() if value is not None for word in (name, value)] + flags
+
+
+def names(text: str | None) -> tuple[str, ...] | None:
+    """A list with commas as its parts."""
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())

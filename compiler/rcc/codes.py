@@ -21,9 +21,17 @@ RCC004 duplicate-key error a key is defined twice
 RCC005 file-too-large error the file is larger than rcc reads
 RCC006 nesting-too-deep error arrays, tables or a dotted key are nested too deep
 RCC007 unreadable-file error the file cannot be read
+RCC008 unused-suppression warning a comment silences a finding that is not there
+RCC009 suppression-without-reason warning a comment silences a finding and does not say why
+RCC010 unknown-code error a code that rcc does not have
 RCC101 captured-key error a top-level key stands under a table header, so the table has it
 RCC102 misplaced-key error a key of one table stands in another
 RCC103 single-brackets error a table header has single brackets where the key is an array of tables
+RCC104 belongs-to-last warning a sub-table belongs to the last element of an array of tables alone
+RCC105 table-before-array error a sub-table stands before the array of tables that it should belong to
+RCC106 scattered-table warning a table is opened again far from its siblings
+RCC107 dotted-and-header error a table has dotted keys in one place and a header in another
+RCC108 absorbed-key warning a key may belong to the top level, and the table above it has it
 RCC201 unknown-key error nothing reads this key
 RCC202 wrong-type error a value has another type than its key takes
 RCC203 out-of-range error a number or the length of an array is out of range
@@ -33,15 +41,55 @@ RCC206 conflicting-keys error two keys cannot stand together
 RCC207 invalid-id error an id that files, units and objects cannot be called by
 RCC208 extends-loop error recipes extend each other in a loop
 RCC209 requires-rcc error the recipe wants another version of rcc
+RCC210 ipc-host-with-user warning the host's shared memory and a user of one's own do not go together
 RCC302 undefined-name error a template uses a name that is not defined
 RCC303 late-bound-name error a name that is known only on the node stands where a build needs its value
 RCC304 needs-lock error a template uses a name that only the lock knows
 RCC305 unset-name error a template uses a name that this node or cluster gives no value
 RCC306 filled-value error a value is not one that its key takes once its templates are filled
+RCC307 template-as-text warning a template stands in a key that takes none
+RCC308 shell-variable warning a value holds shell syntax that nothing expands
 RCC401 set-by-compiler error the environment sets what the compiler sets for each rank
 RCC402 node-overrides-recipe warning a node's environment changes a value of the recipe's
+RCC403 overrides-profile info the recipe's environment wins over the cluster's profile
+RCC404 same-as-profile info the recipe's environment repeats the cluster's profile
+RCC405 variable-name warning an environment variable has a name that not every tool carries
+RCC406 misspelt-variable warning nothing reads this variable, and a similar one exists
+RCC407 pinned-gid-index warning the GID index is pinned, and it differs between nodes
+RCC408 dead-nccl-variable info NCCL does not read this variable because of another one
+RCC409 hca-lists-differ warning lists of RDMA adapters disagree
+RCC410 interfaces-differ warning variables that name network interfaces disagree
+RCC411 nccl-number warning NCCL reads this value as another number
+RCC412 secret-in-clear error a secret stands in the file
+RCC413 empty-nccl-value warning an empty value means different things to different readers
+RCC414 nccl-list warning a list for NCCL holds what NCCL does not match
+RCC415 gloo-interface warning Gloo wants the exact name of an interface
+RCC416 ignored-address-range warning NCCL ignores this address range
+RCC417 subnet-prefix-length error a prefix length that NCCL refuses
+RCC418 nccl-choice warning NCCL does not know this value
+RCC419 rdma-off-and-required error RDMA is required and switched off
+RCC420 moved-cache warning a cache is moved out of the folder that rcc mounts for it
 RCC501 compiler-owned-flag error an argument sets what a recipe key decides
 RCC502 unknown-engine error no engine of this name is built in or installed
+RCC503 unknown-flag warning the engine has no flag of this name
+RCC504 repeated-flag warning a flag is given twice
+RCC505 missing-flag-value error a flag lacks its value
+RCC506 wrong-flag-value error a flag takes another type of value
+RCC507 unknown-flag-choice warning a value is not among the flag's choices
+RCC508 invalid-json error a value is not the JSON that its flag takes
+RCC509 json-quoted-twice error a JSON value has quotes around it that the engine gets
+RCC510 flag-with-value error one string holds a flag and its value
+RCC511 kv-pool-by-free-memory info the size of the KV pool depends on what is free at start
+RCC512 ambiguous-flag error a shortened flag may mean several
+RCC513 shortened-flag warning a flag is shortened
+RCC514 deprecated-flag info the engine is about to drop this flag
+RCC515 stray-argument error a word that no flag takes
+RCC516 memory-fraction warning more memory is taken than a unified-memory node can spare
+RCC601 floating-tag warning an image has no tag, or one that moves
+RCC602 unpinned-image warning an image is pinned by its tag alone
+RCC603 unpinned-revision warning a model is pinned by a branch or tag alone
+RCC604 foreign-architecture warning an image's tag names another architecture than the nodes'
+RCC605 unpinned-mount warning an absolute mount source is not pinned
 RCC608 image-architecture error the image has no manifest for a node's architecture
 RCC610 lock-stale error the lock does not answer what the recipe asks
 RCC611 lock-missing error there is no lock
@@ -54,6 +102,23 @@ RCC617 lock-not-written error the lock could not be written
 RCC618 not-pinned error something is not pinned, and the build was to be locked
 RCC701 carried-file-refused error a relative mount source is not a file that the artifacts can carry
 RCC702 relative-container-path error a path in the container is not absolute
+RCC703 same-target error two mounts have one target
+RCC704 nested-mounts warning a mount lies inside another
+RCC705 part-of-staging warning a mount takes part of what is staged
+RCC706 writable-model-cache warning the model cache is mounted writable
+RCC707 snapshot-alone warning a snapshot is mounted without the blobs that it links to
+RCC708 docker-socket warning the container gets the docker socket
+RCC709 reserved-target error a mount covers what rcc mounts
+RCC710 home-path error nothing expands `~` in a mount source
+RCC801 rows-do-not-tile error the ranks' rows do not cover a table exactly once
+RCC802 min-free-too-small warning `min_free` is less than the rows need
+RCC803 staged-onto-source error data is staged onto its own source
+RCC804 staged-not-mounted warning staged data is mounted nowhere
+RCC805 source-not-pinned warning a staging source is not pinned to a commit
+RCC806 source-of-other-model warning a staging source is another model or commit than the recipe's
+RCC807 rows-without-tensor-parallel error rows can be staged for tensor parallelism alone
+RCC808 key-of-other-kind warning a staging key has no effect for this kind
+RCC809 same-destination error two staging blocks have one destination
 RCC901 duplicate-node error two nodes have one name or one address
 RCC902 too-few-nodes error the cluster has fewer nodes than the recipe requires
 RCC903 parallelism-mismatch error the parallel sizes do not fit the nodes and their GPUs
@@ -65,6 +130,17 @@ RCC908 port-clash error two things listen on one port
 RCC909 gid-without-hca error the GID index is to be found and no HCA list says where
 RCC910 no-fabric-address error a node of a group has no address to meet the others at
 RCC911 no-model-cache error a Hub model is served and the cluster has no `hf_cache`
+RCC912 fabric-outside-range warning a fabric address is not in the range that NCCL is to use
+RCC913 prefix-length-differs warning a prefix length and an address range disagree
+RCC914 node-port-range info a port lies in Kubernetes' node-port range
+RCC915 rendezvous-neighbour warning a port is one that the ranks use next to the rendezvous
+RCC1001 nul-in-value error a value holds a NUL character
+RCC1002 not-unicode-value error a value holds bytes that are not UTF-8
+RCC1003 value-too-long error a value is longer than a process can be given
+RCC1004 program-not-portable error the program's name is one that tools read differently
+RCC1005 path-not-portable error a mounted path is one that tools read differently
+RCC1006 variable-not-portable error a variable's name is one that does not arrive
+RCC1007 name-not-portable error a node or container has a name that files cannot have
 RCC1090 unknown-target error no target of this name is installed
 RCC1091 broken-plugin error a plug-in cannot be loaded, or fails
 RCC1092 ambiguous-plugin error two distributions bring a plug-in of one name
@@ -88,13 +164,6 @@ RCC1116 unreadable-report error a report is not as rcc writes it
 RCC1117 node-differs error what is on the node is not what the result names
 RCC1118 not-comparable error two things that cannot be compared
 RCC1119 file-exists error a file that would be written is there already
-RCC1001 nul-in-value error a value holds a NUL character
-RCC1002 not-unicode-value error a value holds bytes that are not UTF-8
-RCC1003 value-too-long error a value is longer than a process can be given
-RCC1004 program-not-portable error the program's name is one that tools read differently
-RCC1005 path-not-portable error a mounted path is one that tools read differently
-RCC1006 variable-not-portable error a variable's name is one that does not arrive
-RCC1007 name-not-portable error a node or container has a name that files cannot have
 RCC1201 lock-extra-missing error what `rcc lock` needs is not installed
 RCC1202 source-unreachable error a registry or hub does not answer
 RCC1203 login-refused error a registry or hub refuses the login, or wants one

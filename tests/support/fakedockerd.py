@@ -74,7 +74,7 @@ def fake_daemon() -> Iterator[FakeDaemon]:
             finally:
                 server.shutdown()
                 thread.join()
-    assert not daemon.unanswered
+    assert not daemon.unanswered, daemon.unanswered
 
 
 def _handler(daemon: FakeDaemon) -> type[BaseHTTPRequestHandler]:

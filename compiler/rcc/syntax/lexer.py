@@ -10,7 +10,6 @@ from lark import Token
 from lark.common import LexerConf
 from lark.lexer import Lexer, LexerState
 
-_BLANKS = re.compile(r"[ \t]*")
 _Match = Callable[[str, int], re.Match[str] | None]
 
 
@@ -24,19 +23,23 @@ class UnexpectedError(Exception):
 
 
 class ContextualLexer(Lexer):
-    """Tries, in the order of their priorities, the terminals that the parser's state takes; skips blanks."""
+    """Tries the terminals that the parser's state takes, by priority, and skips what the grammar ignores."""
 
     __future_interface__ = 2
 
     def __init__(self, conf: LexerConf) -> None:
-        self._terminals = sorted(conf.terminals, key=lambda one: (-one.priority, one.name))
+        shown = (one for one in conf.terminals if one.name not in conf.ignore)
+        self._terminals = sorted(shown, key=lambda one: (-one.priority, one.name))
+        ignored = (conf.terminals_by_name[name].pattern.to_regexp() for name in sorted(conf.ignore))
+        self._blanks = f"(?:{'|'.join(ignored)})*+"
         self._matchers: dict[Any, _Match] = {}
 
     def lex(self, lexer_state: LexerState, parser_state: Any) -> Iterator[Token]:
         """The text's tokens; raises `UnexpectedError`."""
         text = str(getattr(lexer_state.text, "text", lexer_state.text))
         states, matchers, end = parser_state.state_stack, self._matchers, len(text)
-        position = _BLANKS.match(text).end()  # type: ignore[union-attr]  # it matches everywhere
+        blanks = re.match(self._blanks, text)
+        position = blanks.end() if blanks else 0
         while position < end:
             matcher = matchers.get(states[-1]) or self._matcher(parser_state)
             match = matcher(text, position)
@@ -49,7 +52,7 @@ class ContextualLexer(Lexer):
     def _matcher(self, parser_state: Any) -> _Match:
         accepts = accepted(parser_state)
         terminals = (f"(?P<{one.name}>{one.pattern.to_regexp()})" for one in self._terminals if one.name in accepts)
-        matcher = re.compile(rf"(?:{'|'.join(terminals)})[ \t]*").match
+        matcher = re.compile(f"(?:{'|'.join(terminals)}){self._blanks}").match
         self._matchers[parser_state.position] = matcher
         return matcher
 

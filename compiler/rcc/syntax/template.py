@@ -1,0 +1,139 @@
+"""Templates in strings: `{{ expression }}` and `<<name>>`; all other text stands for itself.
+
+A plain name and a plain quoted string are read here; whatever is more goes to expression.py, with lark and jinja2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+MAX_BYTES = 64 * 1024
+"""How long a string with templates, and what it renders to, may be."""
+
+_PART = r"[A-Za-z0-9_]+(?:-+[A-Za-z0-9_]+)*"
+_NAME = rf"(?![0-9]){_PART}(?:\.{_PART})*"
+_ANGLES = re.compile(rf"<<({_NAME})>>")
+_OPENING = re.compile(rf"\{{\{{|<<{_NAME}>>")
+_PLAIN = re.compile(rf"\{{\{{\s*+(?:({_NAME})|'([^'\\]*)'|\"([^\"\\]*)\")\s*+\}}\}}")
+_BRACES = re.compile(r"\{\{((?:'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|(?!\}\})[^'\"])*+)\}\}", re.DOTALL)
+_LITERAL_HELP = "for a literal `{{` write `{{ '{{' }}`"
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """Text that stands for itself."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A filter and the strings that it is given."""
+
+    name: str
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """What stands at `start` to `end` of the string, marks included: a dotted name or, where it is None, a text."""
+
+    source: str
+    start: int
+    end: int
+    name: str | None
+    text: str = ""
+    filters: tuple[Filter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateError:
+    """What is wrong at `start` to `end` of the string."""
+
+    message: str
+    start: int
+    end: int
+    help: str
+
+
+class TooLongError(Exception):
+    """A string renders to more than `MAX_BYTES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A string's literal text and expressions, in order."""
+
+    parts: tuple[Literal | Expression, ...]
+
+    @property
+    def expressions(self) -> Iterator[Expression]:
+        """The expressions, in order."""
+        return (part for part in self.parts if isinstance(part, Expression))
+
+    def render(self, lookup: Callable[[str], str]) -> str:
+        """The string with each name's value in its place; what `lookup` gives is never a template again.
+
+        Raises TooLongError.
+        """
+        rendered = "".join(part.text if isinstance(part, Literal) else _evaluate(part, lookup) for part in self.parts)
+        if len(rendered.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+            raise TooLongError(f"more than {MAX_BYTES} bytes")
+        return rendered
+
+
+def has_template(text: str) -> bool:
+    """Whether anything in the text is more than literal."""
+    return "{{" in text or ("<<" in text and _ANGLES.search(text) is not None)
+
+
+def parse_template(text: str) -> tuple[Template | None, tuple[TemplateError, ...]]:
+    """The template that a string holds, or all that is wrong with it; offsets count the string's characters."""
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        message = f"a value with templates is longer than {MAX_BYTES} bytes"
+        return None, (TemplateError(message, 0, len(text), "move the text into a file that is mounted"),)
+    parts: list[Literal | Expression] = []
+    errors: list[TemplateError] = []
+    position = 0
+    while opening := _OPENING.search(text, position):
+        if opening.start() > position:
+            parts.append(Literal(text[position : opening.start()]))
+        if opening[0] == "{{" and text.find("}}", opening.end()) < 0:
+            help = f"end it with `}}}}`; {_LITERAL_HELP}"
+            errors.append(TemplateError("`{{` is never closed", opening.start(), opening.end(), help))
+            break
+        found = _read(text, opening.start())
+        if isinstance(found, Expression):
+            parts.append(found)
+        else:
+            errors.append(found)
+        position = found.end
+    if position < len(text):
+        parts.append(Literal(text[position:]))
+    return (None if errors else Template(tuple(parts))), tuple(errors)
+
+
+def _read(text: str, start: int) -> Expression | TemplateError:
+    """What opens at `start`."""
+    angles = _ANGLES.match(text, start)
+    if angles:
+        return Expression(angles[0], start, angles.end(), angles[1])
+    plain = _PLAIN.match(text, start)
+    if plain:
+        return Expression(plain[0], start, plain.end(), plain[1], plain[2] or plain[3] or "")
+    braces = _BRACES.match(text, start)
+    end = braces.end() if braces else text.find("}}", start) + 2
+    from rcc.syntax.expression import read_expression  # imports lark
+
+    return read_expression(text, start, end, _LITERAL_HELP)
+
+
+def _evaluate(expression: Expression, lookup: Callable[[str], str]) -> str:
+    value = expression.text if expression.name is None else lookup(expression.name)
+    if not expression.filters:
+        return value
+    from rcc.syntax.expression import apply_filters  # imports jinja2
+
+    return apply_filters(value, expression.filters)

@@ -42,6 +42,7 @@ RCC207 invalid-id error an id that files, units and objects cannot be called by
 RCC208 extends-loop error recipes extend each other in a loop
 RCC209 requires-rcc error the recipe wants another version of rcc
 RCC210 ipc-host-with-user warning the host's shared memory and a user of one's own do not go together
+RCC301 template-syntax error a template is not one that rcc understands
 RCC302 undefined-name error a template uses a name that is not defined
 RCC303 late-bound-name error a name that is known only on the node stands where a build needs its value
 RCC304 needs-lock error a template uses a name that only the lock knows

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from rcc_targets.common.render import Encoded
 
 SHORT_NUMBER = 10
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*-\}")
 _WORDS_OF_YAML = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _YAML_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -15,6 +17,18 @@ _YAML_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"
 def sh(value: object) -> Encoded:
     """One word of a POSIX shell, in single quotes."""
     return Encoded("'" + str(value).replace("'", "'\\''") + "'")
+
+
+def sh_words(values: Iterable[object]) -> Encoded:
+    """Several words in one, with blanks between: for a shell's `for`."""
+    return sh(" ".join(map(str, values)))
+
+
+def identifier(text: str) -> Encoded:
+    """A variable's name, or a reference to it, where a shell takes no quotes."""
+    if not _REFERENCE.fullmatch(text):
+        raise ValueError(f"`{text}` is no name that a shell knows")
+    return Encoded(text)
 
 
 def comment(value: object) -> Encoded:

@@ -12,8 +12,7 @@ from jinja2 import Environment
 
 import rcc_node
 from rcc.plan.model import Plan, Rank, Staging
-from rcc_targets.common.encode import comment, sh
-from rcc_targets.common.finding import IDENTIFIER
+from rcc_targets.common.encode import comment, identifier, sh
 from rcc_targets.common.render import Encoded, environment
 from rcc_targets.common.where import SECRETS
 
@@ -45,6 +44,13 @@ def enter_script(rank: Rank, plan: Plan) -> str | None:
             duties=tuple(_duties(rank, plan)),
         )
     )
+
+
+def asserts_script(rank: Rank, plan: Plan) -> str | None:
+    """A script that only looks into the image; None where nothing is asserted."""
+    if not rank.asserts:
+        return None
+    return _environment().get_template("asserts.sh.j2").render(id=plan.id, rank=rank)
 
 
 def stamps(rank: Rank, plan: Plan) -> tuple[Stamp, ...]:
@@ -95,16 +101,9 @@ def _duties(rank: Rank, plan: Plan) -> Iterator[str]:
 
 @cache
 def _environment() -> Environment:
-    filters = {"sh": sh, "comment": comment, "part": _part, "identifier": _identifier}
+    filters = {"sh": sh, "comment": comment, "part": _part, "identifier": identifier}
     return environment(Path(__file__).parent, filters)
 
 
 def _part(name: str) -> Encoded:
     return Encoded((_PARTS / f"{name}.sh").read_text(encoding="utf-8").rstrip("\n"))
-
-
-def _identifier(text: str) -> Encoded:
-    """A variable's name, or a reference to one: nothing that needs quotes."""
-    if not IDENTIFIER.fullmatch(text.removeprefix("$").strip("{}-")):
-        raise ValueError(f"`{text}` is no name that a shell knows")
-    return Encoded(text)

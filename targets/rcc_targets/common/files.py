@@ -9,8 +9,8 @@ from typing import Any
 from rcc.emit.model import Artifact
 from rcc.plan.canonical import plain
 from rcc.plan.model import FileRef, Plan, Rank
-from rcc_targets.common.enter import enter_script
-from rcc_targets.common.where import CARRIED, ENTER_FILE, NODE_PART, STAGE_FILE
+from rcc_targets.common.enter import asserts_script, enter_script
+from rcc_targets.common.where import ASSERTS_FILE, CARRIED, ENTER_FILE, NODE_PART, STAGE_FILE
 
 
 def carried_path(reference: FileRef) -> str:
@@ -32,6 +32,13 @@ def enter_file(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
     script = enter_script(rank, plan)
     if script is not None:
         yield Artifact(f"{folder}/{ENTER_FILE}", script.encode(), "script", False, rank.node, rank.rank)
+
+
+def asserts_file(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
+    """A script that looks into the image before anything is started, if there is something to look for."""
+    script = asserts_script(rank, plan)
+    if script is not None:
+        yield Artifact(f"{folder}/{ASSERTS_FILE}", script.encode(), "script", False, rank.node, rank.rank)
 
 
 def node_part(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:

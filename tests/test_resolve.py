@@ -1,0 +1,263 @@
+"""Nodes, topology, templates and the environment: what is decided for each rank, and what is refused."""
+
+import pytest
+
+from rcc.pipeline import Options
+from tests.support.texts import CUSTOM, FOUR_NODES, FOUR_RANKS, ONE_NODE, load_texts, plan_texts, planned, refused
+
+
+def test_the_first_nodes_are_taken_in_the_order_of_the_file() -> None:
+    plan = planned(FOUR_RANKS.replace("4", "2"), FOUR_NODES)
+
+    assert [one["node"] for one in plan["ranks"]] == ["spark1", "spark2"]
+
+
+def test_named_nodes_are_taken_in_the_order_of_the_command_line() -> None:
+    plan = planned(FOUR_RANKS.replace("4", "2"), FOUR_NODES, Options(nodes=("spark3", "spark1")))
+
+    assert [one["node"] for one in plan["ranks"]] == ["spark3", "spark1"]
+    assert plan["ranks"][1]["container"]["command"][-6:-4] == ["--dist-init-addr", "192.168.200.13:25000"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        (("spark1",), "RCC902 5:18 `--nodes` names 1, and the recipe runs on 2"),
+        (("spark1", "sprak2"), "RCC906 0:0 cluster `cluster` has no node `sprak2`"),
+        (("spark1", "spark1"), "RCC906 0:0 `--nodes` names `spark1` twice"),
+    ],
+)
+def test_named_nodes_must_be_there(nodes: tuple[str, ...], expected: str) -> None:
+    assert refused(FOUR_RANKS.replace("4", "2"), FOUR_NODES, Options(nodes=nodes)) == [expected]
+
+
+def test_too_few_nodes() -> None:
+    assert refused(FOUR_RANKS, ONE_NODE) == ["RCC902 5:18 the recipe requires 4 nodes, and cluster `cluster` has 1"]
+
+
+def test_two_nodes_with_one_address() -> None:
+    lines = refused(FOUR_RANKS, FOUR_NODES.replace("10.0.0.12", "10.0.0.11"))
+
+    assert lines == ["RCC901 13:8 two nodes have the address `10.0.0.11`"]
+
+
+def test_an_unknown_topology() -> None:
+    lines = refused(FOUR_RANKS + 'topology = "swich"\n', FOUR_NODES)
+
+    assert lines == ["RCC904 7:12 cluster `cluster` has no NCCL profile `swich`"]
+
+
+def test_several_topologies_and_none_chosen() -> None:
+    lines = refused(FOUR_RANKS, FOUR_NODES.replace('topology = "switch"\n', "") + "[nccl.direct]\n")
+
+    assert lines == ["RCC904 25:1 cluster `cluster` has several NCCL profiles and none is chosen: `direct`, `switch`"]
+
+
+def test_the_only_topology_is_taken() -> None:
+    plan = planned(FOUR_RANKS, FOUR_NODES.replace('topology = "switch"\n', ""))
+
+    assert plan["ranks"][0]["container"]["env"]["NCCL_NET"] == "IB"
+
+
+def test_without_a_cluster_file_one_node_without_a_hub_model_runs_here() -> None:
+    rank = planned(CUSTOM)["ranks"][0]
+
+    assert (rank["node"], rank["arch"], rank["container"]["gpus"]) == ("localhost", None, None)
+
+
+def test_without_a_cluster_file_any_other_recipe_is_shown_one_to_start_from() -> None:
+    _, (found,) = plan_texts(FOUR_RANKS)
+
+    assert found.code == "RCC905"
+    assert '[[nodes]]\nname = "spark1"' in str(found.help)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fits"),
+    [("tensor_parallel_size = 2\npipeline_parallel_size = 2", True), ("tensor_parallel_size = 2", False)],
+)
+def test_parallel_sizes_must_fill_the_gpus_of_several_nodes(sizes: str, fits: bool) -> None:
+    plan, found = plan_texts(FOUR_RANKS.replace("tensor_parallel_size = 4", sizes), FOUR_NODES)
+
+    assert (plan is not None) is fits
+    assert [one.code for one in found] == ([] if fits else ["RCC903"])
+
+
+def test_dp_attention_counts_no_data_parallelism() -> None:
+    recipe = FOUR_RANKS + 'data_parallel_size = 4\nargs = ["--enable-dp-attention"]\n'
+
+    assert planned(recipe, FOUR_NODES)["ranks"][0]["container"]["command"][5:7] == ["--dp-size", "4"]
+
+
+def test_a_custom_engine_may_have_any_sizes() -> None:
+    assert planned(CUSTOM + "required_nodes = 3\ntensor_parallel_size = 64\n", FOUR_NODES)
+
+
+@pytest.mark.parametrize("spelled", ["--port", "--port=1", "--tp", "--tp-size", "--tensor-parallel-size=8", "--nnode"])
+def test_an_argument_that_a_key_decides_is_refused_in_every_spelling(spelled: str) -> None:
+    (line,) = refused(f'{FOUR_RANKS}args = ["--x", "{spelled}", "1"]\n', FOUR_NODES)
+
+    assert line.startswith("RCC501 7:16 `--")
+
+
+TEMPLATES = """
+port = 8000
+required_nodes = 2
+args = [
+    "{{ rank }}/{{nnodes}}",
+    "<<node.fabric>>",
+    "{{ head.host }}:{{ port }}",
+    "{{ hf }}",
+    "{{ vars.a }}{{ vars.b }}",
+]
+"""
+
+
+def test_templates_are_filled_for_each_rank() -> None:
+    cluster = FOUR_NODES.replace(
+        'fabric = "192.168.200.12"', 'fabric = "192.168.200.12"\nvars = { b = "node" }\nhf_cache = "/own/hf"'
+    )
+    ranks = planned(CUSTOM + TEMPLATES, cluster + '[vars]\na = "A"\nb = "B"\n')["ranks"]
+
+    assert ranks[0]["container"]["command"] == ["0/2", "192.168.200.11", "10.0.0.11:8000", "/mnt/nas/hf", "AB"]
+    assert ranks[1]["container"]["command"] == ["1/2", "192.168.200.12", "10.0.0.11:8000", "/own/hf", "Anode"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('args = ["a{{hff}}"]', "RCC302 4:11 template name `hff` is not defined"),
+        ('args = ["{{ node.hca }}"]', "RCC305 4:10 template name `node.hca` has no value: node `desk` has no `hca`"),
+        ('args = ["{{ model.path }}"]', "RCC302 4:10 template name `model.path` is not defined"),
+        ('env.A = "{{ staging.x.rows }}"', "RCC302 4:10 template name `staging.x.rows` is not defined"),
+    ],
+)
+def test_a_template_that_cannot_be_filled_is_said_at_its_place(line: str, expected: str) -> None:
+    assert refused(f"{CUSTOM}{line}\n", ONE_NODE) == [expected]
+
+
+def test_a_late_bound_name_is_the_whole_value_of_a_variable() -> None:
+    bound = planned(FOUR_RANKS + '[env]\nGID = "{{ node.gid_index }}"\n', FOUR_NODES)["ranks"][0]["container"]
+    in_args = refused(FOUR_RANKS + 'args = ["{{ node.gid_index }}"]\n', FOUR_NODES)
+    in_part = refused(FOUR_RANKS + '[env]\nGID = "x{{ node.gid_index }}"\n', FOUR_NODES)
+
+    assert bound["late_env"] == {"GID": "node.gid_index"}
+    assert "GID" not in bound["env"]
+    assert in_args == ["RCC303 7:10 `node.gid_index` is known only on the node, at start"]
+    assert in_part == ["RCC303 8:9 `node.gid_index` is known only on the node, at start"]
+
+
+@pytest.mark.parametrize(
+    ("gid_index", "search", "variable"),
+    [
+        ("", True, None),
+        ('gid_index = "auto"', True, None),
+        ("gid_index = 5", False, "5"),
+        ('gid_index = "nccl"', False, None),
+    ],
+)
+def test_how_the_gid_index_is_had(gid_index: str, search: bool, variable: str | None) -> None:
+    rank = planned(FOUR_RANKS, FOUR_NODES.replace('name = "spark1"', f'name = "spark1"\n{gid_index}'))["ranks"][0]
+
+    assert (rank["gid"] is not None) is search
+    assert rank["container"]["env"].get("NCCL_IB_GID_INDEX") == variable
+    assert (rank["container"]["enter"] is not None) is search
+
+
+def test_a_gid_index_cannot_be_found_without_a_list_of_adapters() -> None:
+    cluster = FOUR_NODES.replace('name = "spark2"', 'name = "spark2"\ngid_index = "auto"').replace("NCCL_IB_HCA", "X")
+
+    assert refused(FOUR_RANKS, cluster) == [
+        "RCC909 13:13 node `spark2` is to find its GID index, and `NCCL_IB_HCA` does not say on which adapters"
+    ]
+
+
+def test_without_adapters_nobody_looks_for_a_gid_index() -> None:
+    assert planned(FOUR_RANKS, FOUR_NODES.replace("NCCL_IB_HCA", "X"))["ranks"][0]["gid"] is None
+
+
+def test_the_environment_is_laid_from_profile_to_node() -> None:
+    cluster = FOUR_NODES.replace('name = "spark2"', 'name = "spark2"\nenv = { C = "node" }')
+    recipe = FOUR_RANKS + '[env]\nNCCL_NET = "Socket"\nC = "recipe"\nEMPTY = ""\nHF_HOME = "/own"\n'
+    plan, found = plan_texts(recipe, cluster)
+    assert plan is not None
+    first, second = (dict(rank.container.env) for rank in plan.ranks[:2])
+
+    assert first["NCCL_NET"] == "Socket"
+    assert (first["C"], second["C"]) == ("recipe", "node")
+    assert first["EMPTY"] == ""
+    assert first["HF_HOME"] == "/own"
+    assert (second["NODE_RANK"], second["NNODES"], second["SGLANG_HOST_IP"]) == ("1", "4", "192.168.200.12")
+    assert [(one.code, str(one.place), [str(label.place) for label in one.labels]) for one in found] == [
+        ("RCC402", "cluster.toml:13:9", ["recipe.toml:9:1"])
+    ]
+
+
+@pytest.mark.parametrize("name", ["NODE_RANK", "NNODES", "SGLANG_HOST_IP", "NCCL_IB_GID_INDEX"])
+def test_a_recipe_cannot_set_what_the_compiler_sets(name: str) -> None:
+    assert refused(f'{FOUR_RANKS}[env]\n{name} = "1"\n', FOUR_NODES) == [
+        f"RCC401 8:1 `{name}` is not the recipe's to set"
+    ]
+
+
+def test_a_recipe_may_set_the_gid_index_where_it_is_left_to_nccl() -> None:
+    cluster = FOUR_NODES.replace("fabric =", 'gid_index = "nccl"\nfabric =')
+
+    plan = planned(FOUR_RANKS + '[env]\nNCCL_IB_GID_INDEX = "3"\n', cluster)
+
+    assert plan["ranks"][3]["container"]["env"]["NCCL_IB_GID_INDEX"] == "3"
+
+
+def test_relative_mounts_are_carried_and_lead_nowhere_else() -> None:
+    mount = '[[extra_mounts]]\nhost = "{}"\ncontainer = "/x.sh"\nread_only = true\n'
+    plan = planned(CUSTOM + mount.format("run.sh"), run_sh="#!/bin/sh\n")
+    lines = refused(CUSTOM + mount.format("../../.ssh/id_rsa"))
+
+    assert plan["files"] == [
+        {
+            "executable": True,
+            "file": "run.sh",
+            "sha256": "a8076d3d28d21e02012b20eaf7dbf75409a6277134439025f282e368e3305abf",
+        }
+    ]
+    assert plan["ranks"][0]["container"]["mounts"][0]["source"]["file"] == "run.sh"
+    assert lines == ["RCC701 5:8 `../../.ssh/id_rsa` cannot be carried: there is no such file"]
+
+
+@pytest.mark.parametrize("container", ["x", "~/x", "/a/../b"])
+def test_a_path_in_the_container_is_absolute(container: str) -> None:
+    (line,) = refused(f'{CUSTOM}[[extra_mounts]]\nhost = "/x"\ncontainer = "{container}"\n')
+
+    assert line.startswith("RCC702 6:13")
+
+
+def test_an_unknown_engine_and_hardware_are_named_together() -> None:
+    lines = refused(FOUR_RANKS.replace("sglang", "sgland"), FOUR_NODES.replace("dgx-spark", "dgx-spork"))
+
+    assert [line.split()[0] for line in lines] == ["RCC907", "RCC502"]
+
+
+def test_own_hardware_is_a_table() -> None:
+    cluster = FOUR_NODES.replace('hardware = "dgx-spark"\n', "") + "[hardware.mine]\narch = 'arm64'\ngpus = 2\n"
+    rank = planned(FOUR_RANKS.replace("tensor_parallel_size = 4", "tensor_parallel_size = 8"), cluster)["ranks"][0]
+
+    assert (rank["arch"], rank["gpus"], rank["container"]["devices"]) == ("arm64", 2, [])
+
+
+def test_the_api_and_the_rendezvous_need_two_ports() -> None:
+    assert refused(FOUR_RANKS + "rendezvous_port = 30000\n", FOUR_NODES) == [
+        "RCC908 7:19 the API and the rendezvous of the ranks both use port 30000 of the head"
+    ]
+
+
+def test_a_hub_model_needs_the_cache() -> None:
+    assert refused(FOUR_RANKS, FOUR_NODES.replace('hf_cache = "/mnt/nas/hf"\n', "")) == [
+        "RCC911 4:9 node `spark1` has no `hf_cache`, and the recipe serves a model of the Hub"
+    ]
+
+
+def test_every_file_that_was_read_is_remembered_by_its_hash() -> None:
+    loaded, _ = load_texts('extends = "base.toml"\nid = "x"\n', ONE_NODE, base_toml=CUSTOM)
+
+    assert loaded is not None
+    assert sorted(loaded.read) == ["base.toml", "cluster.toml", "recipe.toml"]

@@ -1,0 +1,99 @@
+"""`rcc plan`: what every target must say, and windows on the passes before it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import click
+
+from rcc.cli.compiling import locate, plan_of
+from rcc.cli.files import Disk
+from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
+from rcc.cli.outcome import OK, print_json, tell
+from rcc.cli.render.harmless import harmless
+from rcc.diagnostic import has_errors
+from rcc.pipeline import Inputs, load, make_resolved
+from rcc.plan.canonical import plain
+from rcc.plan.model import Plan, Rank
+from rcc.resolve.model import Options, Origin
+
+
+@click.command()
+@recipe_argument
+@cluster_option
+@plan_options
+@click.option("--show", type=click.Choice(["document", "recipe", "resolved"]), help="An earlier pass, as JSON.")
+@json_option
+def command(recipe: str, cluster: str | None, show: str | None, as_json: bool, **chosen: Any) -> int:
+    """Show what every target must say about RECIPE."""
+    inputs, options = locate(recipe, cluster), from_chosen(chosen)
+    if show is not None:
+        return _show(show, inputs, options)
+    planned, found = plan_of(inputs, options)
+    code = tell(found)
+    if planned is not None and as_json:
+        print_json(plain(planned.plan))
+    elif planned is not None:
+        click.echo("\n".join(harmless(line) for line in _outline(planned.plan)))
+    return code
+
+
+def _show(what: str, inputs: Inputs, options: Options) -> int:
+    loaded, found = load(inputs, options, Disk())
+    if loaded is None:
+        return tell(found)
+    if what == "document":
+        print_json(_shown(loaded.recipe.layers.values))
+    elif what == "recipe":
+        print_json(_shown(loaded.recipe.recipe))
+    else:
+        resolved, more = make_resolved(loaded, options)
+        found = (*found, *more)
+        if resolved is None or has_errors(found):
+            return tell(found)
+        print_json(_shown(resolved))
+    return tell(found) and OK
+
+
+def _shown(value: Any) -> Any:
+    """Any pass's value as JSON: origins as words and places; bytes and functions left out."""
+    if isinstance(value, Origin):
+        return {"what": value.what, "place": str(value.find() or "") or None}
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = {one.name: getattr(value, one.name) for one in fields(value)}
+        return {name: _shown(one) for name, one in shown.items() if not (callable(one) or isinstance(one, bytes))}
+    if isinstance(value, Mapping):
+        return {str(key): _shown(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [_shown(one) for one in value]
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _outline(plan: Plan) -> Iterator[str]:
+    yield f"{plan.id}  {plan.plan}"
+    yield f"  image  {plan.image.reference}  {plan.image.digest or 'not locked'}"
+    for model in plan.models:
+        yield f"  {model.id}  {model.repo}  {model.commit or 'no commit'}"
+    for rank in plan.ranks:
+        yield from _rank(rank)
+
+
+def _rank(rank: Rank) -> Iterator[str]:
+    container = rank.container
+    yield ""
+    yield f"rank {rank.rank} on {rank.node}"
+    yield f"  argv   {shlex.join([*container.entrypoint, *container.command])}"
+    for name, value in sorted(container.env.items()):
+        yield f"  env    {name}={shlex.quote(value)}"
+    for name, late in sorted(container.late_env.items()):
+        yield f"  env    {name} from {late}, on the node"
+    for name in container.secrets:
+        yield f"  env    {name}, a secret of the node's"
+    for mount in container.mounts:
+        source = mount.source if isinstance(mount.source, str) else f"{mount.source.file}, carried"
+        yield f"  mount  {source} as {mount.target}{'' if mount.read_only else ', writable'}"
+    for block in rank.staging:
+        yield f"  stage  {block.id} in {block.dst}"

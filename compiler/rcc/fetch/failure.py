@@ -24,3 +24,6 @@ def attempt(work: Callable[[], Value]) -> tuple[Value | None, Findings]:
         return work(), ()
     except FetchError as error:
         return None, (error.finding,)
+    except OSError as error:
+        message = f"`{error.filename}` cannot be read: {(error.strerror or 'it failed').lower()}"
+        return None, (finding("RCC1216", message, help="look at that file system, then try again"),)

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from rcc.diagnostic import Findings, Severity, finding
 from rcc.fetch.failure import FetchError
 from rcc.lock.model import Blob, LockedImage, Platform
+from rcc.recipe.reference import Reference
 
 INDEXES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 MANIFESTS = ("application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json")
@@ -36,6 +37,19 @@ class Manifest:
     def blob(self) -> Blob:
         """Digest and size."""
         return Blob(self.digest, len(self.body))
+
+
+class ImageSource(Protocol):
+    """A registry, or what stands in for one. What they cannot give they refuse with a FetchError."""
+
+    def resolve(self, reference: Reference, known: LockedImage | None) -> tuple[LockedImage, Findings]:
+        """What a reference names now, with remarks; `known` itself where that is what it still names."""
+
+    def digest(self, reference: Reference) -> str | None:
+        """The digest that a reference names now; None where it names nothing."""
+
+    def remarks(self) -> Findings:
+        """What else was not right."""
 
 
 class Contents(Protocol):
@@ -96,15 +110,15 @@ def read_image(reference: str, top: Manifest, contents: Contents, each: Each[Any
     return image, remarks
 
 
-def _of_index(
-    index: Manifest, contents: Contents, each: Each[Any, Any]
-) -> tuple[dict[str, Platform], Findings]:
+def _of_index(index: Manifest, contents: Contents, each: Each[Any, Any]) -> tuple[dict[str, Platform], Findings]:
     entries = [one for one in _descriptors(index, contents.where) if _is_image(one)]
     platforms: dict[str, Platform] = {}
     remarks = []
     for entry, named in zip(entries, each(lambda one: _platform(one, contents), entries), strict=True):
         if named is None:
-            missing = f"{contents.where} lists a manifest for `{_name(entry.get('platform'))}` that it does not have"
+            missing = (
+                f"{contents.where} lists a manifest for `{platform_name(entry.get('platform'))}` that it does not have"
+            )
             help = "push the image again for that platform, if you need it"
             remarks.append(finding("RCC1206", missing, help=help, severity=Severity.WARNING))
         elif named[0] not in platforms:
@@ -144,7 +158,7 @@ def _platform(entry: Mapping[str, Any], contents: Contents) -> tuple[str, Platfo
         raise bad(f"{contents.where} has a manifest of {len(manifest.body)} bytes where its index says {entry['size']}")
     if not isinstance(entry.get("platform"), dict):
         return _with_config(manifest, contents)
-    return _name(entry["platform"]), Platform(manifest.blob, _config(manifest, contents.where))
+    return platform_name(entry["platform"]), Platform(manifest.blob, _config(manifest, contents.where))
 
 
 def _config(manifest: Manifest, where: str) -> Blob:
@@ -168,10 +182,10 @@ def _with_config(manifest: Manifest, contents: Contents) -> tuple[str, Platform]
     if not isinstance(fields, dict) or not fields.get("architecture") or not fields.get("os"):
         message = f"{contents.where} has something here whose config names no platform, so it is no container image"
         raise FetchError("RCC1207", message, "name a container image")
-    return _name(fields), Platform(manifest.blob, config)
+    return platform_name(fields), Platform(manifest.blob, config)
 
 
-def _name(platform: Any) -> str:
+def platform_name(platform: Any) -> str:
     """`os/architecture[/variant]`; a variant that its architecture implies is not told apart."""
     if not isinstance(platform, dict):
         return "unknown"

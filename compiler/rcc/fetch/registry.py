@@ -15,7 +15,7 @@ from rcc.fetch.logins import Logins
 from rcc.fetch.tokens import authorization
 from rcc.fetch.wire import Answer, Wire, is_loopback, retry_after, speaks_no_tls
 from rcc.lock.model import LockedImage
-from rcc.recipe.reference import DOCKER_HUB, Reference
+from rcc.recipe.reference import DEFAULT_TAG, DOCKER_HUB, Reference
 
 _ACCEPT = {"Accept": ", ".join(INDEXES + MANIFESTS)}
 _HOSTS = {DOCKER_HUB: "registry-1.docker.io"}
@@ -32,34 +32,25 @@ class Registries:
     _authorizations: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def resolve(self, reference: Reference, known: LockedImage | None) -> tuple[LockedImage, Findings]:
-        """What a reference names now. Where its digest is that of `known`, nothing but a HEAD is asked."""
-        if known is not None and self.poll(reference) == known.digest:
-            return known, ()
+        """What a reference names now. Where a HEAD gives the digest of `known`, nothing else is asked."""
         repository = _Repository(self, reference)
-        top = repository.manifest(reference.digest or reference.tag or "latest")
+        if known is not None and repository.head() == known.digest:
+            return known, ()
+        top = repository.manifest(reference.digest or reference.tag or DEFAULT_TAG)
         if top is None:
             raise _not_found(reference)
-        if known is not None and top.digest == known.digest and str(reference) == known.reference:
+        if known is not None and top.digest == known.digest:
             return known, ()
         return read_image(str(reference), top, repository, self.each)
 
-    def poll(self, reference: Reference) -> str | None:
-        """The digest of a tag by HEAD, which counts as no pull; None where the registry does not tell."""
-        tag = reference.digest or reference.tag or "latest"
-        try:
-            answer = _Repository(self, reference).ask("HEAD", f"manifests/{tag}", _ACCEPT)
-        except FetchError:
-            return None  # a GET may fare better, and fails with a reason where it does not
-        stated = answer.headers.get("Docker-Content-Digest", "")
-        return stated if answer.status == 200 and DIGEST.fullmatch(stated) else None
-
-    def exists(self, reference: Reference) -> bool:
-        """Whether the registry has what the reference names."""
+    def digest(self, reference: Reference) -> str | None:
+        """The digest that a reference names now, by HEAD where that is answered."""
         repository = _Repository(self, reference)
-        tag = reference.digest or reference.tag or "latest"
-        if repository.ask("HEAD", f"manifests/{tag}", _ACCEPT).status == 200:
-            return True
-        return repository.manifest(tag) is not None
+        stated = repository.head()
+        if stated:
+            return stated
+        top = repository.manifest(reference.digest or reference.tag or DEFAULT_TAG)
+        return top.digest if top else None
 
     def remarks(self) -> Findings:
         """What was not right about stored logins."""
@@ -124,6 +115,16 @@ class _Repository:
 
     def ask(self, method: str, path: str, headers: Mapping[str, str]) -> Answer:
         return self.registries.authorized(self.reference, method, path, headers)
+
+    def head(self) -> str | None:
+        """The digest by HEAD, which counts as no pull; None where the registry does not tell."""
+        tag = self.reference.digest or self.reference.tag or DEFAULT_TAG
+        try:
+            answer = self.ask("HEAD", f"manifests/{tag}", _ACCEPT)
+        except FetchError:
+            return None  # a GET may fare better, and fails with a reason where it does not
+        stated = answer.headers.get("Docker-Content-Digest", "")
+        return stated if answer.status == 200 and DIGEST.fullmatch(stated) else None
 
     def manifest(self, tag: str) -> Manifest | None:
         answer = self.ask("GET", f"manifests/{tag}", _ACCEPT)

@@ -18,7 +18,7 @@ from rcc import __version__
 from rcc.fetch.failure import FetchError
 
 AGENT = f"rcc/{__version__}"
-_CAP, _DEADLINE, _LIMIT = "rcc.cap", "rcc.deadline", "rcc.limits"
+CAP, _DEADLINE = "rcc.cap", "rcc.deadline"
 _TELEMETRY = "/api/agent-harnesses"
 
 Given = TypeVar("Given")
@@ -83,7 +83,7 @@ class Wire:
                 url,
                 headers={"Accept-Encoding": "identity", **headers},
                 data=dict(form) if form else None,
-                extensions={_CAP: cap or self.limits.body},
+                extensions={CAP: cap or self.limits.body},
             )
             return Answer(response.status_code, response.headers, response.content)
 
@@ -116,7 +116,7 @@ class Wire:
             raise FetchError("RCC1202", message, "use https, or `--insecure` where you trust every machine between")
         limits = self.limits
         request.extensions["timeout"] = httpx2.Timeout(limits.read, connect=limits.connect).as_dict()
-        request.extensions.setdefault(_CAP, limits.body * 8)
+        request.extensions.setdefault(CAP, limits.body * 8)
         request.extensions[_DEADLINE] = time.monotonic() + limits.total
 
     def _after(self, response: httpx2.Response) -> None:
@@ -131,11 +131,11 @@ class _Bounded(httpx2.SyncByteStream):
         self.stream, self.request = stream, request
 
     def __iter__(self) -> Iterator[bytes]:
-        left: int = self.request.extensions[_CAP]
+        left: int = self.request.extensions[CAP]
         for chunk in self.stream:
             left -= len(chunk)
             if left < 0:
-                cap = self.request.extensions[_CAP]
+                cap = self.request.extensions[CAP]
                 message = f"`{place(self.request.url)}` sends more than the {cap} bytes that such an answer has"
                 raise FetchError(
                     "RCC1206", message, "this is no answer that rcc asked for: look at what is at that address"

@@ -19,6 +19,7 @@ from rcc.lock.model import (
 )
 from rcc.lock.wanted import StagingRequest
 from rcc.recipe.identity import ID
+from rcc.recipe.reference import BadReference, parse_reference
 from rcc.recipe.shape import Problem, Problems, Shape, array, choice, dotted, either, integer, mapping, record, string
 from rcc.source import Path
 
@@ -98,11 +99,19 @@ def _image(make: Record) -> Shape:
     platform = make(Platform, {"manifest": blob, "config": blob}, ("manifest", "config"))
     name = string(r"[a-z0-9_.-]+(/[a-z0-9_.-]+){1,2}", "a platform such as `linux/arm64`")
     answer = {"digest": digest, "mediaType": _or_null(some_text), "platforms": mapping(platform, name)}
-    return _entry(make, _locked_image, {"reference": some_text}, answer)
+    return _entry(make, _locked_image, {"reference": _reference}, answer)
 
 
 def _locked_image(**fields: Any) -> LockedImage:
     return LockedImage(media_type=fields.pop("mediaType"), **fields)
+
+
+def _reference(value: Any, path: Path, problems: Problems) -> Any:
+    some_text(value, path, problems)
+    parsed = parse_reference(value) if type(value) is str else None
+    if isinstance(parsed, BadReference) or (parsed and str(parsed) != value):
+        problems.append(Problem(path, "RCC612", f"`{dotted(path)}` is no image reference with everything filled in"))
+    return value
 
 
 def _file_id(make: Record) -> Shape:

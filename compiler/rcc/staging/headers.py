@@ -77,3 +77,6 @@ def disagreements(pattern: str, index: bytes | None, shards: Mapping[str, Shard]
         for tensor, shard in sorted(weight_map.items())
         if fnmatchcase(tensor, pattern) and (tensor, shard) not in held
     )
+
+
+__all__ = ["INDEX", "Shard", "disagreements", "header_guesses", "read_header", "refused", "shards_needed"]

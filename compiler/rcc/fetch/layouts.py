@@ -1,0 +1,73 @@
+"""Staged layouts, from the index and the headers of a checkpoint: never from its weights."""
+
+from __future__ import annotations
+
+from rcc.diagnostic import Findings
+from rcc.fetch.failure import FetchError, attempt
+from rcc.fetch.hashing import same_bytes
+from rcc.fetch.model import Snapshot
+from rcc.fetch.sources import Sources
+from rcc.lock.model import LockedStaging
+from rcc.lock.wanted import StagingRequest
+from rcc.staging.headers import INDEX, Shard, disagreements, header_guesses, read_header, shards_needed
+from rcc.staging.locked import lock_rows, lock_snapshot
+
+_INDEX_CAP = 64 * 1024 * 1024
+
+
+def lay_out(request: StagingRequest, snapshot: Snapshot, sources: Sources) -> tuple[LockedStaging | None, Findings]:
+    """A staging block's entry in the lock."""
+    if request.kind == "snapshot":
+        return lock_snapshot(request, snapshot.commit, snapshot.files)
+    assert request.tensors is not None
+    index, found = attempt(lambda: _index(snapshot, sources))
+    if found:
+        return None, found
+    names, found = shards_needed(request.tensors, snapshot.files, index)
+    if names is None:
+        return None, found
+    shards, found = _headers(names, index, snapshot, sources)
+    found = found or disagreements(request.tensors, index, shards)
+    return (None, found) if found else lock_rows(request, snapshot.commit, shards.values())
+
+
+def _index(snapshot: Snapshot, sources: Sources) -> bytes | None:
+    """The checkpoint's index, where it has one, compared with its hash."""
+    file = snapshot.files.get(INDEX)
+    if file is None:
+        return None
+    if file.size > _INDEX_CAP:
+        message = f"`{INDEX}` of `{snapshot.repo}` has {file.size} bytes, more than any index has"
+        raise FetchError("RCC1215", message, "name a checkpoint whose index is whole")
+    data = sources.models.read(snapshot, INDEX, 0, file.size)
+    if not same_bytes(data, file):
+        message = f"`{INDEX}` of `{snapshot.repo}` is not what its hash says"
+        raise FetchError("RCC1217", message, "try again; in a cache, download it again")
+    return data
+
+
+def _headers(
+    names: tuple[str, ...], index: bytes | None, snapshot: Snapshot, sources: Sources
+) -> tuple[dict[str, Shard], Findings]:
+    """The headers of shards, several at the same time."""
+    guesses = header_guesses(index)
+    sources.progress.begin("reading headers", len(names))
+
+    def header(name: str) -> tuple[Shard | None, Findings]:
+        size = snapshot.files[name].size
+        models = sources.models
+        answer, failed = attempt(
+            lambda: read_header(
+                name, size, guesses.get(name, 0), lambda start, end: models.read(snapshot, name, start, end)
+            )
+        )
+        sources.progress.advance(1)
+        return answer or (None, failed)
+
+    shards: dict[str, Shard] = {}
+    found: Findings = ()
+    for name, (shard, refused) in zip(names, sources.pool.map(header, names), strict=True):
+        if shard:
+            shards[name] = shard
+        found += refused
+    return shards, found

@@ -1,0 +1,50 @@
+"""What a source of models gives."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from rcc.diagnostic import Findings
+from rcc.lock.model import FileId
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A commit of a repository, and its files by path."""
+
+    repo: str
+    commit: str
+    files: Mapping[str, FileId]
+    remarks: Findings = ()
+
+
+class ModelSource(Protocol):
+    """The Hub, or a cache of it. What they cannot give they refuse with a FetchError."""
+
+    def snapshot(self, repo: str, revision: str) -> Snapshot:
+        """The commit that a branch, tag or commit names."""
+
+    def read(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:
+        """Bytes `[start, end)` of a file."""
+
+    def verify(self, snapshot: Snapshot) -> Findings:
+        """What of a snapshot is not as its hashes say; nothing where the source does not hold the bytes."""
+
+
+def is_safe(path: str) -> bool:
+    """Whether a path stays below the folder that it is put in."""
+    return bool(path) and "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))
+
+
+def git_sha1(data: bytes) -> str:
+    """What git calls a file with these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()  # noqa: S324 - git's own name for it
+
+
+def is_hash(text: object, digits: int) -> bool:
+    """Whether a text is a hash of so many hex digits."""
+    return isinstance(text, str) and re.fullmatch(rf"[0-9a-f]{{{digits}}}", text) is not None

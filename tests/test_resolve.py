@@ -1,9 +1,24 @@
 """Nodes, topology, templates and the environment: what is decided for each rank, and what is refused."""
 
+from hashlib import sha256
+
 import pytest
 
 from rcc.pipeline import Options
 from tests.support.texts import CUSTOM, FOUR_NODES, FOUR_RANKS, ONE_NODE, load_texts, plan_texts, planned, refused
+
+SHEBANG = sha256(b"#!/bin/sh\n").hexdigest()
+UNKNOWN_COMMAND = "and something must happen in the container before it runs"
+SPLIT_OVER_TOO_MUCH = """\
+data_parallel_size = 4
+args = ["--enable-dp-attention"]
+[[staging]]
+kind = "sparse-rows"
+id = "e"
+src = "/s"
+dst = "/d"
+"""
+WITHOUT_RDMA = FOUR_NODES.replace("NCCL_IB_HCA", "OTHER")
 
 
 def test_the_first_nodes_are_taken_in_the_order_of_the_file() -> None:
@@ -90,7 +105,7 @@ def test_dp_attention_counts_no_data_parallelism() -> None:
 
 
 def test_a_custom_engine_may_have_any_sizes() -> None:
-    assert planned(CUSTOM + "required_nodes = 3\ntensor_parallel_size = 64\n", FOUR_NODES)
+    assert planned(CUSTOM + "required_nodes = 3\ntensor_parallel_size = 64\n", WITHOUT_RDMA)
 
 
 @pytest.mark.parametrize("spelled", ["--port", "--port=1", "--tp", "--tp-size", "--tensor-parallel-size=8", "--nnode"])
@@ -114,7 +129,7 @@ args = [
 
 
 def test_templates_are_filled_for_each_rank() -> None:
-    cluster = FOUR_NODES.replace(
+    cluster = WITHOUT_RDMA.replace(
         'fabric = "192.168.200.12"', 'fabric = "192.168.200.12"\nvars = { b = "node" }\nhf_cache = "/own/hf"'
     )
     ranks = planned(CUSTOM + TEMPLATES, cluster + '[vars]\na = "A"\nb = "B"\n')["ranks"]
@@ -217,7 +232,7 @@ def test_relative_mounts_are_carried_and_lead_nowhere_else() -> None:
         {
             "executable": True,
             "file": "run.sh",
-            "sha256": "a8076d3d28d21e02012b20eaf7dbf75409a6277134439025f282e368e3305abf",
+            "sha256": SHEBANG,
         }
     ]
     assert plan["ranks"][0]["container"]["mounts"][0]["source"]["file"] == "run.sh"
@@ -261,3 +276,35 @@ def test_every_file_that_was_read_is_remembered_by_its_hash() -> None:
 
     assert loaded is not None
     assert sorted(loaded.read) == ["base.toml", "cluster.toml", "recipe.toml"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ('[healthcheck]\npath = "/"', "RCC204 4:1 `[healthcheck]` asks a port, and the recipe has none"),
+        (
+            'secrets = ["TOKEN"]',
+            f"RCC204 3:16 the image's own entrypoint is not known, {UNKNOWN_COMMAND}",
+        ),
+        (
+            '[[extra_mounts]]\nhost = "run.sh"\ncontainer = "/x"\nsha256 = "' + "0" * 64 + '"',
+            f"RCC701 7:10 `run.sh` is not the file that `sha256` pins: its hash is `{SHEBANG}`",
+        ),
+    ],
+)
+def test_keys_that_need_each_other(lines: str, expected: str) -> None:
+    assert refused(f"{CUSTOM}{lines}\n", run_sh="#!/bin/sh\n") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ('distributed_backend = "ray"', "RCC205 7:23 engine `sglang` does not span nodes by `ray`"),
+        (
+            SPLIT_OVER_TOO_MUCH,
+            "RCC801 10:8 `e` splits tables over all ranks, which pipeline and data parallelism do not",
+        ),
+    ],
+)
+def test_keys_that_the_engine_does_not_have(lines: str, expected: str) -> None:
+    assert refused(f"{FOUR_RANKS}{lines}\n", FOUR_NODES) == [expected]

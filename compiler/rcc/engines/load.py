@@ -15,4 +15,5 @@ def load(name: str, arguments: Callable[[World], tuple[str, ...]]) -> Engine:
     values = tomli.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
     health = values.pop("health", None)
     command = tuple(values.pop("command"))
-    return Engine(name, command, arguments, health=Health(**health) if health else None, **values)
+    backends = tuple(values.pop("backends", ("mp",)))
+    return Engine(name, command, arguments, health=Health(**health) if health else None, backends=backends, **values)

@@ -44,7 +44,8 @@ class Engine:
     `command` starts it where the recipe has no entrypoint, `arguments` follow the recipe's own. `owned` maps a flag
     that the compiler appends to the recipe key that decides it. `caches` maps an environment variable to a folder
     below the container's cache folder. `address_variable` names the node's fabric address where ranks span nodes.
-    `uses_gpus` is false where parallel sizes need not fit the GPUs.
+    `uses_gpus` is false where parallel sizes need not fit the GPUs; with `inner_data_flag` data parallelism happens
+    inside the tensor group and takes none of its own. `backends` are the ways in which it spans nodes.
     """
 
     name: str
@@ -58,3 +59,5 @@ class Engine:
     env: Mapping[str, str] = field(default_factory=dict)
     address_variable: str | None = None
     uses_gpus: bool = True
+    backends: tuple[str, ...] = ("mp",)
+    inner_data_flag: str | None = None

@@ -144,13 +144,12 @@ def _container(resolved: Resolved, rank: ResolvedRank, gpus: int) -> Container:
     recipe, hardware = resolved.recipe, resolved.hardware
     arch = rank.node.arch or hardware.arch
     late = {one.name: one.late for one in rank.env if one.late is not None}
-    entered = late or rank.gid_index == "auto" or rank.staging or rank.asserts or recipe.secrets
     entrypoint = resolved.engine.command if rank.entrypoint is None else rank.entrypoint
     return Container(
         name=f"{resolved.id}-rank{rank.rank}",
         image=resolved.image.reference,
         platform=f"linux/{arch}" if arch else None,
-        enter=ENTER if entered else None,
+        enter=ENTER if rank.is_entered(recipe.secrets) else None,
         entrypoint=entrypoint,
         command=(*rank.args, *resolved.engine.arguments(_world(resolved, rank))),
         env={one.name: one.value for one in rank.env if one.late is None},

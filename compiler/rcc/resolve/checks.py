@@ -24,7 +24,7 @@ def _sizes(file: RecipeFile, nodes: Sequence[Node], hardware: Hardware, engine: 
     counts = [hardware.gpus if node.gpus is None else node.gpus for node in nodes]
     if not engine.uses_gpus or not sum(counts):
         return
-    data = 1 if engine.name == "sglang" and _sets(file, "--enable-dp-attention") else recipe.data_parallel_size
+    data = 1 if engine.inner_data_flag and _sets(file, engine.inner_data_flag) else recipe.data_parallel_size
     wanted = recipe.tensor_parallel_size * recipe.pipeline_parallel_size * data
     if wanted == sum(counts) or (len(nodes) == 1 and wanted < sum(counts)):
         return

@@ -139,6 +139,11 @@ class ResolvedRank:
     gid_index: str | int
     hca: str
 
+    def is_entered(self, secrets: tuple[str, ...]) -> bool:
+        """Whether something must happen in the container before the engine's process is exec'ed."""
+        late = any(one.late for one in self.env)
+        return bool(late or self.gid_index == "auto" or self.staging or self.asserts or secrets)
+
 
 @dataclass(frozen=True, slots=True)
 class Resolved:

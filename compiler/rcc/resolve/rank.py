@@ -21,7 +21,7 @@ from rcc.source import Path, Place
 def resolve_rank(chosen: Chosen, rank: int) -> tuple[ResolvedRank, list[Finding]]:
     """The rank's values, and everything that stands against them."""
     file, cluster, node = chosen.file, chosen.cluster, chosen.nodes[rank]
-    hf_cache = chosen.options.hf_cache or node.hf_cache or cluster.cluster.hf_cache
+    hf_cache = _without_slash(chosen.options.hf_cache or node.hf_cache or cluster.cluster.hf_cache)
     names = _base(chosen, rank, hf_cache)
     in_recipe = Filler(names, file.place, partial(_in_recipe, file))
     in_cluster = Filler(names, cluster.place, partial(_in_cluster, cluster))
@@ -46,6 +46,10 @@ def resolve_rank(chosen: Chosen, rank: int) -> tuple[ResolvedRank, list[Finding]
         hca=environment.get("NCCL_IB_HCA"),
     )
     return resolved, [*found, *in_recipe.found, *in_cluster.found]
+
+
+def _without_slash(path: str | None) -> str | None:
+    return path and (path.rstrip("/") or "/")
 
 
 def _base(chosen: Chosen, rank: int, hf_cache: str | None) -> dict[str, str | Missing]:

@@ -15,6 +15,7 @@ from rcc.resolve.blocks import Carried
 from rcc.resolve.checks import check_flags, check_world, ports
 from rcc.resolve.chosen import Chosen, choose
 from rcc.resolve.environment import set_by_compiler
+from rcc.resolve.keys import check_keys
 from rcc.resolve.model import Options, Resolved, ResolvedRank
 from rcc.resolve.models import needs_hub
 from rcc.resolve.pins import check_architectures, resolve_image
@@ -32,6 +33,7 @@ def resolve(
     if chosen is None:
         return None, in_order(found)
     found += check_world(file, cluster, chosen.nodes, chosen.hardware, chosen.engine)
+    found += check_keys(file, chosen.engine, carried)
     found += check_flags(file, chosen.engine)
     found += check_architectures(file, chosen.nodes, chosen.hardware, lock)
     ranks = []
@@ -41,6 +43,7 @@ def resolve(
         found += of_rank
     found += set_by_compiler(file, chosen.engine, tuple(one.gid_index for one in ranks))
     found += _check_cache(chosen, ranks)
+    found += _check_entered(chosen, ranks)
     found = _once_a_place(found)
     return None if has_errors(found) else _resolved(chosen, tuple(ranks)), in_order(found)
 
@@ -64,6 +67,17 @@ def _check_cache(chosen: Chosen, ranks: Iterable[ResolvedRank]) -> list[Finding]
             help = "add `hf_cache`, the folder that has `hub/` below it, to the cluster file"
             return [finding("RCC911", message, chosen.file.place(("model",)), help=help)]
     return []
+
+
+def _check_entered(chosen: Chosen, ranks: Iterable[ResolvedRank]) -> list[Finding]:
+    """What must happen in the container before the engine needs to know what the engine's command is."""
+    recipe = chosen.file.recipe
+    if recipe.entrypoint or chosen.engine.command or not any(one.is_entered(recipe.secrets) for one in ranks):
+        return []
+    message = "the image's own entrypoint is not known, and something must happen in the container before it runs"
+    why = "secrets, asserts, staged data and late-bound values are seen to by a script that then runs the command"
+    help = "write the image's command as `entrypoint`"
+    return [finding("RCC204", message, chosen.file.place(("docker_image",)), notes=[why], help=help)]
 
 
 def _resolved(chosen: Chosen, ranks: tuple[ResolvedRank, ...]) -> Resolved:

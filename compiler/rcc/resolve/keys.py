@@ -1,0 +1,50 @@
+"""Keys of a recipe that only make sense together, with its engine and with the files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rcc.diagnostic import Finding, finding
+from rcc.engines.model import Engine
+from rcc.recipe.model import RecipeFile
+from rcc.resolve.blocks import Carried
+from rcc.resolve.checks import ports
+
+
+def check_keys(file: RecipeFile, engine: Engine, carried: Carried) -> list[Finding]:
+    """Everything that can be said of the recipe without a node."""
+    return [*_backend(file, engine), *_healthcheck(file, engine), *_rows(file), *_hashes(file, carried)]
+
+
+def _backend(file: RecipeFile, engine: Engine) -> Iterator[Finding]:
+    backend = file.recipe.distributed_backend
+    if file.recipe.required_nodes > 1 and engine.name != "custom" and backend not in engine.backends:
+        listed = " or ".join(f"`{one}`" for one in engine.backends)
+        message = f"engine `{engine.name}` does not span nodes by `{backend}`"
+        yield finding("RCC205", message, file.place(("distributed_backend",)), help=f"it does by {listed}")
+
+
+def _healthcheck(file: RecipeFile, engine: Engine) -> Iterator[Finding]:
+    if file.recipe.healthcheck is not None and ports(file, engine)[0] is None:
+        message = "`[healthcheck]` asks a port, and the recipe has none"
+        yield finding("RCC204", message, file.place(("healthcheck",)), help="add `port = …`")
+
+
+def _rows(file: RecipeFile) -> Iterator[Finding]:
+    """Rows are split over all ranks, so every rank must have a part of every layer."""
+    recipe = file.recipe
+    for index, block in enumerate(recipe.staging):
+        if block.kind == "sparse-rows" and (recipe.pipeline_parallel_size > 1 or recipe.data_parallel_size > 1):
+            message = f"`{block.id}` splits tables over all ranks, which pipeline and data parallelism do not"
+            help = "use tensor parallelism over all GPUs, or stage the whole snapshot"
+            yield finding("RCC801", message, file.place(("staging", index, "kind")), help=help)
+
+
+def _hashes(file: RecipeFile, carried: Carried) -> Iterator[Finding]:
+    """A hash that the recipe states of a file beside it."""
+    for index, mount in enumerate(file.recipe.extra_mounts):
+        source = carried.get(mount.host.text)
+        if source is not None and mount.sha256 not in (None, source.sha256):
+            message = f"`{source.file}` is not the file that `sha256` pins: its hash is `{source.sha256}`"
+            help = "restore the file, or correct the hash; a carried file needs none"
+            yield finding("RCC701", message, file.place(("extra_mounts", index, "sha256")), help=help)

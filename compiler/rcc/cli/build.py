@@ -10,11 +10,12 @@ import click
 
 from rcc.cli.compiling import Compiled, compile_recipe, locate
 from rcc.cli.granted import granted
+from rcc.cli.jobs import jobs_of_settings
 from rcc.cli.next_step import next_step
 from rcc.cli.options import cluster_option, from_chosen, json_option, names, out_option, plan_options
 from rcc.cli.outcome import MENDABLE, exit_code, print_json, say, tell
 from rcc.cli.render.as_json import records
-from rcc.cli.settings import DEFAULT_OUT, Build, builds, find_settings
+from rcc.cli.settings import DEFAULT_OUT, Build
 from rcc.cli.told import told
 from rcc.diagnostic import Findings, has_errors
 from rcc.emit.check import check
@@ -68,7 +69,7 @@ def command(
     elif cluster or out or targets:
         raise click.UsageError("`-c`, `-t` and `-o` are about one recipe: name it.")
     else:
-        jobs, found = _jobs()
+        jobs, found = jobs_of_settings()
         if has_errors(found):
             return tell(found)
     outcomes = [_one(job, options, mode) for job in jobs]
@@ -76,18 +77,6 @@ def command(
         print_json({"version": 1, "builds": [_record(one) for one in outcomes]})
         return max(exit_code(one.findings) for one in outcomes)
     return max(_tell(one, mode) for one in outcomes)
-
-
-def _jobs() -> tuple[tuple[Build, ...], Findings]:
-    settings, found = find_settings()
-    if settings is None and not has_errors(found):
-        raise click.UsageError("Name a recipe: there is no rcc.toml with [[build]] entries here or above.")
-    if settings is None:
-        return (), found
-    jobs, more = builds(settings)
-    if not jobs and not more:
-        raise click.UsageError(f"Name a recipe: {settings.document.source.name} has no [[build]] entry.")
-    return jobs, (*found, *more)
 
 
 def _one(job: Build, options: Options, mode: Mode) -> Built:

@@ -1,0 +1,214 @@
+"""`rcc lock`: the one command that asks the network."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from rcc.cli.discover import lock_path, recipe_path
+from rcc.cli.files import Disk
+from rcc.cli.jobs import jobs_of_settings
+from rcc.cli.lock_bar import progress_bar
+from rcc.cli.options import cluster_option, json_option
+from rcc.cli.outcome import exit_code, print_json, say, tell
+from rcc.cli.render.as_json import records
+from rcc.cli.render.harmless import harmless
+from rcc.diagnostic import Findings, finding, has_errors
+from rcc.fetch.changes import Change
+from rcc.fetch.save import save_lock
+from rcc.fetch.sources import Sources
+from rcc.fetch.update import Upgrade, update
+from rcc.fetch.verify import verify
+from rcc.lock.asked import wanted_by
+from rcc.lock.model import Lock
+from rcc.lock.read import read_lock
+from rcc.lock.stale import stale_findings
+from rcc.lock.wanted import Wanted, WantedFile
+from rcc.lock.write import write_lock
+from rcc.pipeline import read_carried
+from rcc.recipe.read import read_recipe
+from rcc.source import Source, whole
+from rcc.staging.locked import check_layouts
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to do with a lock, and where to ask."""
+
+    check: bool
+    verify: bool
+    dry_run: bool
+    rehash: bool
+    upgrade: Upgrade
+    image_from: str | None
+    model_from: str | None
+    insecure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one recipe's lock."""
+
+    recipe: str
+    lock: str
+    written: bool
+    changes: tuple[Change, ...]
+    findings: Findings
+
+
+def _image_source(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value in (None, "daemon") or (value and value.startswith("oci:") and value != "oci:"):
+        return value
+    raise click.BadParameter("it is `oci:DIR` or `daemon`")
+
+
+def _model_source(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is None or (value.startswith("cache:") and value != "cache:"):
+        return value
+    raise click.BadParameter("it is `cache:DIR`")
+
+
+@click.command()
+@click.argument("recipe", required=False)
+@click.option("--check", is_flag=True, help="Only compare lock and recipe: offline, nothing is written.")
+@click.option("--upgrade", is_flag=True, help="Resolve everything again, also what the lock answers.")
+@click.option("--upgrade-image", is_flag=True, help="Resolve the images again.")
+@click.option("--upgrade-model", multiple=True, metavar="ID", help="Resolve a model again; `model` is the main one.")
+@click.option("--upgrade-staging", is_flag=True, help="Read the staged layouts again.")
+@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@click.option(
+    "--verify", "verify_", is_flag=True, help="Ask whether all that is locked is there and tags still name it."
+)
+@click.option(
+    "--image-from",
+    metavar="SOURCE",
+    callback=_image_source,
+    help="Take images from an OCI layout (oci:DIR) or from docker or podman (daemon), not from a registry.",
+)
+@click.option(
+    "--model-from",
+    metavar="SOURCE",
+    callback=_model_source,
+    help="Take models from a local Hugging Face cache (cache:DIR), not from the Hub.",
+)
+@click.option("--hash", "rehash", is_flag=True, help="With cache:DIR: compare every file there with its hash.")
+@click.option("--insecure", is_flag=True, help="Ask over plain http where https is not spoken, also beyond loopback.")
+@cluster_option
+@json_option
+def command(
+    recipe: str | None, check: bool, upgrade: bool, upgrade_image: bool, upgrade_model: tuple[str, ...],
+    upgrade_staging: bool, dry_run: bool, verify_: bool, image_from: str | None, model_from: str | None, rehash: bool,
+    insecure: bool, cluster: str | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Pin the images, models, staged rows and carried files of RECIPE in its lock.
+
+    What the lock answers is kept, the rest is resolved. Without RECIPE it locks the [[build]] entries of rcc.toml. The
+    lock does not depend on the cluster.
+    """
+    chosen = Upgrade(upgrade, upgrade_image, frozenset(upgrade_model), upgrade_staging)
+    if (check or verify_) and (dry_run or chosen != Upgrade() or (check and verify_)):
+        raise click.UsageError("`--check` and `--verify` only look: they go with no other action.")
+    if rehash and not model_from:
+        raise click.UsageError("`--hash` compares the files of a cache: name it with `--model-from cache:DIR`.")
+    asked = Asked(check, verify_, dry_run, rehash, chosen, image_from, model_from, insecure)
+    recipes, found = _recipes(recipe)
+    if has_errors(found):
+        return tell(found)
+    outcomes = [_one(path, asked) for path in recipes]
+    if as_json:
+        print_json({"version": 1, "locks": [_record(one) for one in outcomes]})
+        return max(exit_code(one.findings) for one in outcomes)
+    return max(_tell(one, asked) for one in outcomes)
+
+
+def _recipes(recipe: str | None) -> tuple[tuple[str, ...], Findings]:
+    if recipe is not None:
+        return (recipe_path(recipe),), ()
+    jobs, found = jobs_of_settings()
+    return tuple(dict.fromkeys(recipe_path(job.recipe) for job in jobs)), found
+
+
+def _one(recipe: str, asked: Asked) -> Outcome:
+    path = lock_path(recipe)
+    wanted, found = _wanted(recipe)
+    source, old, of_lock = _old(path)
+    found = (*found, *of_lock)
+    if wanted is None or has_errors(found):
+        return Outcome(recipe, path, False, (), found)
+    if old is None and (asked.check or asked.verify):
+        missing = finding("RCC611", f"`{recipe}` has no lock `{path}`", whole(recipe), help=f"run `rcc lock {recipe}`")
+        return Outcome(recipe, path, False, (), (*found, missing))
+    if asked.check and old is not None:
+        return Outcome(recipe, path, False, (), (*found, *stale_findings(wanted, old, source)))
+    with (
+        progress_bar() as progress,
+        Sources(os.environ, asked.image_from, asked.model_from, asked.insecure, progress) as sources,
+    ):
+        if asked.verify and old is not None:
+            return Outcome(recipe, path, False, (), (*found, *verify(old, sources)))
+        new, changed, of_update = update(wanted, old, sources, asked.upgrade, asked.rehash)
+    found = (*found, *of_update)
+    data = None if new is None else write_lock(new)
+    if data is None or asked.dry_run or data == source.text.encode():
+        return Outcome(recipe, path, False, changed, found)
+    of_save = save_lock(path, data)
+    return Outcome(recipe, path, not of_save, changed, (*found, *of_save))
+
+
+def _wanted(recipe: str) -> tuple[Wanted | None, Findings]:
+    """What the recipe asks; its carried files are read to compare them."""
+    read, found = read_recipe(recipe, Disk().read)
+    if read is None:
+        return None, found
+    carried, of_files = read_carried(read, Disk())
+    files = (WantedFile(one.file, one.sha256, one.executable) for one in carried.values())
+    wanted, of_recipe = wanted_by(read, files)
+    return wanted, (*found, *of_files, *of_recipe)
+
+
+def _old(path: str) -> tuple[Source, Lock | None, Findings]:
+    """The lock as it is, with its text; none of either where there is no file."""
+    try:
+        data = Disk().read(path)
+    except FileNotFoundError:
+        return Source(path, ""), None, ()
+    except OSError as error:
+        message = f"cannot read `{path}`: {(error.strerror or 'it failed').lower()}"
+        return Source(path, ""), None, (finding("RCC007", message, whole(path)),)
+    lock, found = read_lock(path, data)
+    source = Source(path, data.decode("utf-8", "replace"))
+    if lock is not None:
+        found = (*found, *check_layouts(lock, source))
+    return source, lock, found
+
+
+def _tell(one: Outcome, asked: Asked) -> int:
+    code = tell(one.findings)
+    for change in one.changes:
+        click.echo("\n".join(harmless(line) for line in str(change).split("\n")))
+    if code != 0:
+        if not asked.check and not asked.verify:
+            say(f"{one.lock} is as it was")
+    elif one.written:
+        say(f"wrote {one.lock}")
+    elif asked.verify:
+        say(f"{one.lock}: all of it is there")
+    elif one.changes:
+        say(f"{one.lock} is as it was (--dry-run)")
+    else:
+        say(f"{one.lock} is up to date")
+    return code
+
+
+def _record(one: Outcome) -> dict[str, Any]:
+    changes = [{"section": x.section, "key": x.key, "old": x.old, "new": x.new} for x in one.changes]
+    return {
+        "recipe": one.recipe,
+        "lock": one.lock,
+        "written": one.written,
+        "changes": changes,
+        "findings": records(one.findings),
+    }

@@ -21,6 +21,11 @@ class Missing:
     help: str
 
 
+KNOWN = (
+    "`hf`, `id`, `rank`, `nnodes`, `port`, `topology`, `recipe.name`, `cluster.name`, and those below `node.`, `head.`, "
+    "`model.`, `models.<id>.`, `staging.<id>.` and `vars.`"
+)
+
 LATE = Missing(
     "RCC303",
     "`node.gid_index` is known only on the node, at start",
@@ -72,7 +77,7 @@ class Filler:
         place = self.string_place(raw.path, expression.start, expression.end)
         if value is None:
             near = nearest_name(name, self.names)
-            help = f"did you mean `{near}`?" if near else "`rcc explain` lists the names that templates know"
+            help = f"did you mean `{near}`?" if near else f"known are {KNOWN}"
             self.found.append(finding("RCC302", f"template name `{name}` is not defined", place, help=help))
         else:
             self.found.append(finding(value.code, value.message, place, help=value.help))

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """The nearest of `known` within a third of the name's length in edits (at least one), the first in order of spelling."""
-    limit = max(1, len(name) // 3)
+def nearest_name(name: str, known: Iterable[str], limit: int | None = None) -> str | None:
+    """The nearest of `known`, the first in order of spelling; at most `limit` edits away.
+
+    The limit is a third of the name's length, and at least one, unless it is given.
+    """
+    limit = max(1, len(name) // 3) if limit is None else limit
     distances = ((_distance(name.lower(), one.lower(), limit), one) for one in known)
     best = min(distances, default=(limit + 1, ""))
     return best[1] if best[0] <= limit else None

@@ -35,3 +35,6 @@ def require(*programs: str, root: bool = False) -> None:
         pytest.skip(reason)
     if root and os.geteuid() != 0:
         pytest.skip("only root may do this")
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may do this")

@@ -1,11 +1,12 @@
-# find_gid HCA_LIST ADDRESS SYSFS
+# Arguments: HCA_LIST ADDRESS SYSFS
 #
 # Prints the index of the RoCE v2 GID that this node's rank is to use. HCA_LIST is NCCL_IB_HCA, ADDRESS the rank's
-# IPv4 address on the fabric, SYSFS the folder that holds the HCAs. The index differs between nodes and moves when
-# an interface comes up again, so it is looked up before each start. Status 0: printed. 1: there is none. 2: the
-# HCAs have no index in common. For 1 and 2 stderr has the reason and the tables.
+# IPv4 address on the fabric, SYSFS is `/sys`. The index differs between nodes and moves when an interface comes up
+# again, so it is looked up before each start. Status 0: printed. 1: there is none. 2: the HCAs have no index in
+# common. For 1 and 2 stderr has the reason and the tables.
+
+# find_gid HCA_LIST ADDRESS FOLDER: the same, of the folder that holds the HCAs.
 find_gid() (
-    LC_ALL=C # the order of names, whatever the caller's locale
     ports=$(gid_ports "$1" "$3")
     if [ -z "$ports" ]; then
         printf 'NCCL_IB_HCA=%s selects no active port\n' "$1" >&2
@@ -44,7 +45,7 @@ find_gid() (
     printf '%s\n' "${common%% *}"
 )
 
-# gid_ports HCA_LIST SYSFS: `<hca>/ports/<n>` of each active port that the list selects, in the list's order.
+# gid_ports HCA_LIST FOLDER: `<hca>/ports/<n>` of each active port that the list selects, in the list's order.
 #
 # The grammar is NCCL's: prefixes with commas between; a leading `=` makes them whole names, a leading `^` (then `=`)
 # turns the choice round; `name:port` is one port. Blanks count. An empty list selects everything.
@@ -63,28 +64,28 @@ gid_ports() (
     set -- "$2" ${entries#,}
     set +f
     unset IFS
-    sysfs=$1
+    folder=$1
     shift
     [ $# -gt 0 ] || set -- ''
 
     if [ -n "$except" ]; then
-        for path in "$sysfs"/*/ports/*; do
+        for path in "$folder"/*/ports/*; do
             gid_active "$path" || continue
             for entry; do
                 gid_selects "$entry" "$path" "$exact" && continue 2
             done
-            printf '%s\n' "${path#"$sysfs"/}"
+            printf '%s\n' "${path#"$folder"/}"
         done
         return
     fi
     seen=' '
     for entry; do
-        for path in "$sysfs"/*/ports/*; do
+        for path in "$folder"/*/ports/*; do
             case $seen in *" $path "*) continue ;; esac
             gid_selects "$entry" "$path" "$exact" || continue
             gid_active "$path" || continue
             seen="$seen$path "
-            printf '%s\n' "${path#"$sysfs"/}"
+            printf '%s\n' "${path#"$folder"/}"
         done
     done
 )
@@ -147,7 +148,7 @@ gid_both() (
     printf '%s' "${both# }"
 )
 
-# gid_tables SYSFS PORTS: what the tables of the ports hold, for a reader.
+# gid_tables FOLDER PORTS: what the tables of the ports hold, for a reader.
 gid_tables() (
     for port in $2; do
         printf '  %s:\n' "$port"
@@ -168,10 +169,13 @@ gid_dotted() (
     printf '%d.%d.%d.%d' "0x${high%??}" "0x${high#??}" "0x${low%??}" "0x${low#??}"
 )
 
-# gid_states SYSFS: every port there is and its state, for a reader.
+# gid_states FOLDER: every port there is and its state, for a reader.
 gid_states() (
     for path in "$1"/*/ports/*; do
         [ -d "$path" ] || { printf '  %s holds no HCA\n' "$1"; break; }
         printf '  %s: %s\n' "${path#"$1"/}" "$(cat "$path/state" 2>/dev/null)"
     done
 )
+
+LC_ALL=C # the order of names, whatever the caller's locale
+find_gid "$1" "$2" "$3/class/infiniband"

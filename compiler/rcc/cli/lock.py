@@ -191,7 +191,7 @@ def _tell(one: Outcome, asked: Asked) -> int:
         click.echo("\n".join(harmless(line) for line in str(change).split("\n")))
     if code != 0:
         if not asked.check and not asked.verify:
-            say(f"{one.lock} is as it was")
+            say(f"{one.lock} is as it was" if os.path.lexists(one.lock) else "no lock was written")
     elif one.written:
         say(f"wrote {one.lock}")
     elif asked.verify:

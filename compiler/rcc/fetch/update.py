@@ -82,7 +82,7 @@ def _unknown_models(wanted: Wanted, upgrade: Upgrade) -> Findings:
 def _about(section: str, entry: Entry, key: str, found: Iterable[Any]) -> Findings:
     """Findings of an entry: at what the recipe asks, and with the entry's name."""
     note = f"asked for {KINDS[section]} `{key}`"
-    return tuple(replace(one, place=entry.place, notes=(*one.notes, note)) for one in found)
+    return tuple(replace(one, place=entry.find(), notes=(*one.notes, note)) for one in found)
 
 
 def _resolve(

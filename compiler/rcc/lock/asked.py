@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 
 from rcc.diagnostic import Finding, Findings, finding
 from rcc.lock.wanted import (
@@ -18,7 +19,7 @@ from rcc.lock.wanted import (
 )
 from rcc.recipe.model import RecipeFile, StagingBlock
 from rcc.recipe.reference import BadReference, parse_reference
-from rcc.source import Place, Span
+from rcc.source import Path, Place, Span
 
 DEFAULT_BRANCH = "main"
 _SNAPSHOT = re.compile(r"(?:^|/)models--([^/]+?)--([^/]+)/snapshots/([0-9a-f]{40})/?")
@@ -52,15 +53,20 @@ def _images(file: RecipeFile) -> tuple[tuple[WantedImage, ...], list[Finding]]:
             help = "write `[registry/]name[:tag][@sha256:…]`"
             found.append(finding("RCC205", f"`{text}` is no image reference: {reference.reason}", inside, help=help))
         else:
-            images.append(WantedImage(id, reference))
+            images.append(WantedImage(id, reference, partial(file.place, (key,))))
     return tuple(images), found
 
 
 def _models(file: RecipeFile) -> tuple[WantedModel, ...]:
     recipe = file.recipe
-    asked = [(MAIN_MODEL, recipe.model, main_revision(file))]
-    asked += [(one.id, one.model, one.revision or DEFAULT_BRANCH) for one in recipe.models]
-    return tuple(WantedModel(id, repo, revision) for id, repo, revision in asked if repo and not repo.startswith("/"))
+    asked: list[tuple[str, str | None, str, Path]] = [(MAIN_MODEL, recipe.model, main_revision(file), ("model",))]
+    for index, one in enumerate(recipe.models):
+        asked.append((one.id, one.model, one.revision or DEFAULT_BRANCH, ("models", index, "model")))
+    return tuple(
+        WantedModel(id, repo, revision, partial(file.place, path))
+        for id, repo, revision, path in asked
+        if repo and not repo.startswith("/")
+    )
 
 
 def main_revision(file: RecipeFile) -> str:
@@ -76,10 +82,11 @@ def main_revision(file: RecipeFile) -> str:
 
 def _staging(file: RecipeFile) -> tuple[WantedStaging, ...]:
     blocks = []
-    for block in file.recipe.staging:
+    for index, block in enumerate(file.recipe.staging):
         source = staging_source(file, block)
         if source is not None:
-            blocks.append(WantedStaging(block.id, _request(file, block, source)))
+            find = partial(file.place, ("staging", index, "id"))
+            blocks.append(WantedStaging(block.id, _request(file, block, source), find))
     return tuple(blocks)
 
 

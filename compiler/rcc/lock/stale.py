@@ -44,7 +44,7 @@ def stale(wanted: Wanted, lock: Lock) -> tuple[Stale, ...]:
         locked = getattr(lock, section).get(key)
         reasons = ("it is not in the lock",) if locked is None else _reasons(entry, locked, wanted, lock)
         if reasons:
-            found.append(Stale(section, key, tuple(reasons), entry.place))
+            found.append(Stale(section, key, tuple(reasons), entry.find()))
     for section in KINDS:
         for key in sorted(getattr(lock, section)):
             if (section, key) not in asked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rcc.recipe.reference import Reference
@@ -18,6 +18,14 @@ MAIN_MODEL = "model"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 """A revision that no push can move."""
 
+Find = Callable[[], Place | None]
+"""Where an entry is asked for; looked up only when something is to be said about it."""
+
+
+def nowhere() -> None:
+    """The place of what no file asks for."""
+    return
+
 
 @dataclass(frozen=True, slots=True)
 class WantedImage:
@@ -25,7 +33,7 @@ class WantedImage:
 
     id: str
     reference: Reference
-    place: Place | None = field(default=None, compare=False)
+    find: Find = field(default=nowhere, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,7 @@ class WantedModel:
     id: str
     repo: str
     revision: str
-    place: Place | None = field(default=None, compare=False)
+    find: Find = field(default=nowhere, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +80,7 @@ class WantedStaging:
 
     id: str
     request: StagingRequest
-    place: Place | None = field(default=None, compare=False)
+    find: Find = field(default=nowhere, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,7 @@ class WantedFile:
     path: str
     sha256: str
     executable: bool
-    place: Place | None = field(default=None, compare=False)
+    find: Find = field(default=nowhere, compare=False, repr=False)
 
     @property
     def mode(self) -> str:

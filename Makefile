@@ -21,7 +21,7 @@ help:
 	@echo 'make clean         remove .venv and caches'
 
 demo: $(READY)
-	@$(BIN)/rcc build recipes/hello/recipe.toml -c recipes/hello/cluster.toml -o build/demo
+	@$(BIN)/rcc build recipes/dsv41-flash-wrapper -o build/demo
 
 test: $(READY)
 	@$(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
@@ -30,6 +30,10 @@ lint: $(READY)
 	@$(BIN)/ruff check -q
 	@$(BIN)/ruff format -q --check
 	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/python -m tools.docs --check
+
+docs: $(READY)
+	@$(BIN)/python -m tools.docs
 
 format: $(READY)
 	@$(BIN)/ruff check -q --fix

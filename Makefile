@@ -31,6 +31,7 @@ lint: $(READY)
 	@$(BIN)/ruff format -q --check
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m tools.docs --check
+	@$(BIN)/python -m tools.docs --check
 
 docs: $(READY)
 	@$(BIN)/python -m tools.docs
@@ -40,10 +41,13 @@ format: $(READY)
 	@$(BIN)/ruff format -q
 
 bench: $(READY)
-	@$(BIN)/python -m tests.bench
+	@$(BIN)/python -m tools.bench
 
 fuzz: $(READY)
 	@$(BIN)/python -m pytest -q -m fuzz --hypothesis-profile=fuzz $(ARGS)
+
+docs: $(READY)
+	@$(BIN)/python -m tools.docs
 
 $(READY): pyproject.toml requirements/build.txt requirements/dev.txt
 	@test -n '$(PYTHON)' || { echo 'no Python of 3.11 or newer on PATH; name one: make PYTHON=/path/to/python3'; exit 1; }

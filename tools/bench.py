@@ -1,0 +1,93 @@
+"""How long rcc takes, as ratios within one run, so that the machine's speed does not matter.
+
+Every round runs each command once, one after the other; the medians of the rounds are compared.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RECIPE = ROOT / "recipes/dsv41-flash-wrapper"
+RCC = (sys.executable, str(Path(sys.executable).with_name("rcc")))
+ROUNDS = 25
+MANY = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A command, and how many times the yardstick's time it may take."""
+
+    what: str
+    words: tuple[str, ...]
+    at_most: float
+
+
+def main() -> int:
+    """Prints a line per command; 1 where one is over its bound."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        shutil.copytree(RECIPE, work / "recipe")
+        late = [*_ratios(work), *_each(work)]
+    return int(any(late))
+
+
+def _ratios(work: Path) -> list[bool]:
+    """Whole processes against Python with click."""
+    build = (*RCC, "build", "recipe", "-t", "compose,shell", "--copy", "-o")
+    yardstick = Measured('python -c "import click"', (sys.executable, "-c", "import click"), 1)
+    commands = (
+        yardstick,
+        Measured("rcc lint, a clean recipe", (*RCC, "lint", "recipe/recipe.toml"), 1.6),
+        Measured("rcc build, two targets, four nodes", build, 4),
+    )
+    times: dict[Measured, list[float]] = {command: [] for command in commands}
+    for number in range(ROUNDS):
+        for command in commands:
+            more = (f"out-{number}",) if command.words == build else ()
+            times[command].append(_time((*command.words, *more), work))
+    one = statistics.median(times[yardstick])
+    return [_tell(command.what, statistics.median(times[command]) / one, command.at_most, "x") for command in commands]
+
+
+def _each(work: Path) -> list[bool]:
+    """Many recipes in one process, without the cost of the process itself."""
+    files = [f"many/{number}.recipe.toml" for number in range(MANY)]
+    (work / "many").mkdir()
+    for name in files:
+        shutil.copy(RECIPE / "recipe.toml", work / name)
+    for script in RECIPE.glob("*.sh"):
+        shutil.copy(script, work / "many")
+    one, all_of_them = ((*RCC, "lint", *some) for some in (files[:1], files))
+    pairs = [(_time(one, work), _time(all_of_them, work)) for _ in range(3)]
+    each = statistics.median((long - short) / (MANY - 1) for short, long in pairs)
+    return [_tell(f"rcc lint, each of {MANY} clean recipes", each * 1000, 2, "ms")]
+
+
+def _time(words: tuple[str, ...], work: Path) -> float:
+    """Seconds that a command takes, which must end well."""
+    env = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
+    start = time.perf_counter()
+    done = subprocess.run(words, cwd=work, env=env, capture_output=True, text=True, check=False)
+    took = time.perf_counter() - start
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words[:4])}: {done.stdout}{done.stderr}")
+    return took
+
+
+def _tell(what: str, value: float, at_most: float, unit: str) -> bool:
+    late = value > at_most
+    print(f"{what:<40} {value:6.2f} {unit:<2} (at most {at_most:g} {unit}){'  TOO SLOW' if late else ''}")
+    return late
+
+
+if __name__ == "__main__":
+    sys.exit(main())

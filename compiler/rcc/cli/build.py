@@ -12,7 +12,7 @@ from rcc.cli.compiling import Compiled, compile_recipe, locate
 from rcc.cli.granted import granted
 from rcc.cli.jobs import jobs_of_settings
 from rcc.cli.next_step import next_step
-from rcc.cli.options import cluster_option, from_chosen, json_option, names, out_option, plan_options
+from rcc.cli.options import cluster_option, from_chosen, json_option, names, out_option, plan_options, target_option
 from rcc.cli.outcome import MENDABLE, exit_code, print_json, say, tell
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT, Build
@@ -45,9 +45,7 @@ class Built:
 @click.command()
 @click.argument("recipe", required=False)
 @cluster_option
-@click.option(
-    "-t", "--target", multiple=True, metavar="NAME", help="A target, repeated or with commas; default: all four."
-)
+@target_option
 @out_option
 @click.option("--copy", is_flag=True, help="Write a plain folder in place of a link into the store.")
 @click.option("--check", "only_check", is_flag=True, help="Write nothing: name stale, missing and extra files.")

@@ -13,7 +13,7 @@ CLUSTER_VARIABLE = "RCC_CLUSTER"
 
 def recipe_path(argument: str) -> str:
     """A recipe as it was named: a file, or a folder with a `recipe.toml` in it."""
-    return os.path.join(argument, RECIPE) if os.path.isdir(argument) else argument
+    return os.path.normpath(os.path.join(argument, RECIPE)) if os.path.isdir(argument) else argument
 
 
 def lock_path(recipe: str) -> str:

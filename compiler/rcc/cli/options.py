@@ -16,6 +16,9 @@ cluster_option = click.option(
     "-c", "--cluster", metavar="FILE", help="The cluster file; else RCC_CLUSTER, else a cluster.toml beside or above."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
+target_option = click.option(
+    "-t", "--target", multiple=True, metavar="NAME", help="A target, repeated or with commas; default: all four."
+)
 out_option = click.option(
     "-o", "--out", metavar="PATH", help="The link, or folder, of the result (from the working folder; default: result)."
 )

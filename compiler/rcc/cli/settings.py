@@ -16,6 +16,7 @@ from rcc.syntax.document import Document, Part, read_document
 
 NAME = "rcc.toml"
 DEFAULT_OUT = "result"
+REPORTS = "reports"
 _PLACES: tuple[tuple[str, tuple[str, ...]], ...] = ((NAME, ()), ("pyproject.toml", ("tool", "rcc")))
 
 

@@ -124,7 +124,7 @@ class _Reading:
         if document is None:
             return False
         complete = True
-        for path, base in _bases(document.values):
+        for path, base in bases(document.values):
             target = posixpath.normpath(posixpath.join(posixpath.dirname(name), base))
             complete &= self._add(target, (*above, name), partial(document.place, path))
         self._documents[name] = document
@@ -145,7 +145,7 @@ class _Reading:
         return document
 
 
-def _bases(values: dict[str, Any]) -> list[tuple[Path, str]]:
+def bases(values: dict[str, Any]) -> list[tuple[Path, str]]:
     """The paths of a well-formed `extends`, and where each stands; the reader reports one that is not."""
     bases = values.get("extends", [])
     if isinstance(bases, str):

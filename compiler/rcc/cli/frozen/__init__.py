@@ -1,0 +1,1 @@
+"""Reports: a recipe kept with all that it was built from."""

@@ -1,0 +1,48 @@
+"""`rcc grade`: can I run what you measured?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rcc.cli.compiling import locate, plan_of
+from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
+from rcc.cli.outcome import print_json, say, tell
+from rcc.cli.render.harmless import harmless
+from rcc.cli.writing import write_whole
+from rcc.emit.grade import Grade, badge, grade
+from rcc.plan.canonical import plain
+
+
+@click.command()
+@recipe_argument
+@cluster_option
+@plan_options
+@click.option("--badge", "badge_file", metavar="FILE.svg", help="Write the grade as a picture.")
+@json_option
+def command(recipe: str, cluster: str | None, badge_file: str | None, as_json: bool, **chosen: Any) -> int:
+    """Grade how much of RECIPE is pinned, A to F, with the next step for each thing that is not."""
+    inputs = locate(recipe, cluster)
+    planned, found = plan_of(inputs, from_chosen(chosen))
+    code = tell(found)
+    if planned is None:
+        return code
+    given = grade(planned.plan, inputs.recipe)
+    if badge_file is not None:
+        write_whole(Path(badge_file), badge(given.letter).encode())
+        say(f"wrote {badge_file}")
+    if as_json:
+        print_json({"version": 1, "id": planned.plan.id, "meaning": given.meaning, **plain(given)})
+    else:
+        click.echo("\n".join(harmless(line) for line in _lines(given)))
+    return code
+
+
+def _lines(given: Grade) -> list[str]:
+    lines = [f"{given.letter}: {given.meaning}"]
+    lines += [f"  pinned      {line}" for line in given.pinned]
+    for step in given.steps:
+        lines += [f"  not pinned  {step.kind} {step.id}: {step.why}", f"              {step.help}"]
+    return lines

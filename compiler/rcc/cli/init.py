@@ -1,0 +1,79 @@
+"""`rcc init`: a first recipe and cluster file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rcc.cli.outcome import USAGE, tell
+from rcc.cli.writing import write_whole
+from rcc.diagnostic import finding
+from rcc.recipe.identity import proposed_id
+from rcc.source import whole
+
+RECIPE = """\
+# One model on one machine. `rcc schema recipe` has all keys, and `rcc explain .` says where every value comes from.
+
+id = "{id}"
+engine = "sglang"
+name = "Qwen3-8B"
+docker_image = "lmsysorg/sglang:v0.5.23"
+model = "Qwen/Qwen3-8B"
+port = 30000
+shm_size = "16gb"
+
+# Flags of the engine. The model, addresses, ports and ranks are added by rcc.
+args = [
+    "--served-model-name", "qwen3-8b",
+    "--context-length", "32768",
+]
+"""
+
+CLUSTER = """\
+# The machines, in rank order: the first one is the head. `rcc schema cluster` has all keys.
+
+name = "my-cluster"
+hf_cache = "/srv/huggingface"  # on every node; has hub/ below it
+hardware = "cuda"              # or "dgx-spark", "cpu", or a profile of your own under [hardware.<name>]
+ssh_user = "spark"
+
+[[nodes]]
+name = "spark1"
+host = "10.0.0.11"             # for ssh and clients
+# fabric = "192.168.200.11"    # where ranks meet, if that is another address
+"""
+
+ATTRIBUTES = ("recipe.lock linguist-generated merge=binary", "*.recipe.lock linguist-generated merge=binary")
+"""Two branches' locks cannot be merged line by line: one of them is taken, and `rcc lock` run."""
+
+
+@click.command()
+@click.argument("folder", default=".")
+def command(folder: str) -> int:
+    """Write a first recipe.toml and cluster.toml into FOLDER (default: here), and .gitattributes for locks."""
+    place = Path(folder)
+    name = proposed_id(str(place.resolve() / "recipe.toml"))
+    texts = {place / "recipe.toml": RECIPE.format(id=name), place / "cluster.toml": CLUSTER}
+    there = [path for path in texts if path.exists() or path.is_symlink()]
+    if there:
+        help = "name another folder, or change what is there"
+        tell(finding("RCC1119", f"`{path}` is there already", whole(str(path)), help=help) for path in there)
+        return USAGE
+    place.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        write_whole(path, text.encode())
+        click.echo(f"wrote {path}")
+    _add_attributes(place / ".gitattributes")
+    click.echo(f"next: change both files, then rcc lint {place}/*.toml and rcc build {place}")
+    return 0
+
+
+def _add_attributes(path: Path) -> None:
+    """Adds the lines that are missing; what is there stays."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    missing = [line for line in ATTRIBUTES if line not in text.splitlines()]
+    if missing:
+        start = text if text.endswith("\n") or not text else text + "\n"
+        write_whole(path, (start + "\n".join(missing) + "\n").encode())
+        click.echo(f"wrote {path}")

@@ -34,12 +34,12 @@ class Group:
     options: tuple[Option, ...]
 
 
-def groups(plan: Plan, rank: Rank) -> tuple[Group, ...]:
-    """Every word after `docker run --detach`, once, in this order."""
+def groups(plan: Plan, rank: Rank, target: str = "shell") -> tuple[Group, ...]:
+    """Every word after `docker run --detach`, once, in this order; a label says which target's container it is."""
     container = rank.container
     found = (
         Group("what it is", tuple(_identity(container))),
-        Group("how it is told apart from others", tuple(_labels(plan, rank))),
+        Group("how it is told apart from others", tuple(_labels(plan, rank, target))),
         Group("what it may use", tuple(_resources(container))),
         Group("what it sees of the node", tuple(_mounts(container))),
         Group("its environment", tuple(_environment(container))),
@@ -81,11 +81,11 @@ def platform(container: Container) -> Iterator[Option]:
         yield Option("--platform", container.platform)
 
 
-def _labels(plan: Plan, rank: Rank) -> Iterator[Option]:
+def _labels(plan: Plan, rank: Rank, target: str) -> Iterator[Option]:
     own = {
         "dev.rcc.plan": plan.plan,
         "dev.rcc.ports": " ".join(map(str, rank.ports)),
-        "dev.rcc.target": "shell",
+        "dev.rcc.target": target,
     }
     for key, value in sorted({**rank.container.labels, **own}.items()):
         yield Option("--label", f"{key}={value}")

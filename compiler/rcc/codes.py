@@ -143,6 +143,20 @@ RCC1004 program-not-portable error the program's name is one that tools read dif
 RCC1005 path-not-portable error a mounted path is one that tools read differently
 RCC1006 variable-not-portable error a variable's name is one that does not arrive
 RCC1007 name-not-portable error a node or container has a name that files cannot have
+RCC1021 kubernetes-variable error Kubernetes does not take a variable of this name
+RCC1022 kubernetes-node error Kubernetes has no node of this name
+RCC1023 kubernetes-limit info Kubernetes sets no such limit for a process
+RCC1024 kubernetes-memory-order info Kubernetes decides itself which process ends when memory runs out
+RCC1025 kubernetes-path error Kubernetes does not mount at such a path
+RCC1026 kubernetes-cache warning compile caches are gone with each pod
+RCC1027 kubernetes-home error Kubernetes knows no home folder on its nodes
+RCC1028 kubernetes-privileged warning a device makes a container privileged in Kubernetes
+RCC1029 kubernetes-size error files are larger than a ConfigMap may be
+RCC1030 kubernetes-ranks-differ error ranks that share a pod template differ in what it says once
+RCC1031 kubernetes-head-unasked warning ranks cannot ask the head, and so do not start again with it
+RCC1032 kubernetes-read-only info Kubernetes mounts a carried file read-only
+RCC1033 kubernetes-annotation error Kubernetes does not take an annotation of this name
+RCC1041 unit-too-long error a command line is longer than systemd reads
 RCC1090 unknown-target error no target of this name is installed
 RCC1091 broken-plugin error a plug-in cannot be loaded, or fails
 RCC1092 ambiguous-plugin error two distributions bring a plug-in of one name

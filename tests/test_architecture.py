@@ -115,11 +115,3 @@ def test_nothing_is_left_for_later(path: Path) -> None:
     later = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 
     assert path.samefile(__file__) or not later.search(path.read_text())
-
-
-def test_locked_requirements_name_no_address() -> None:
-    files = sorted((ROOT / "requirements").glob("*.txt"))
-    assert files
-    for path in files:
-        assert not re.search(r"://|^-|@ ", path.read_text(), re.M), path
-        assert "--hash=sha256:" in path.read_text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from posixpath import join, relpath
@@ -11,9 +10,10 @@ from posixpath import join, relpath
 from jinja2 import Environment
 
 import rcc_node
-from rcc.plan.model import Plan, Rank, Staging
-from rcc_targets.common.encode import comment, identifier, sh
-from rcc_targets.common.render import Encoded, environment
+from rcc.plan.model import Mount, Plan, Rank, Staging
+from rcc.quick import dataclass
+from rcc_targets.common.encode import comment, identifier, numbers, sh
+from rcc_targets.common.render import Encoded, Encoder, environment
 from rcc_targets.common.where import SECRETS
 
 _PARTS = Path(rcc_node.__file__).parent / "enter"
@@ -39,11 +39,41 @@ def enter_script(rank: Rank, plan: Plan) -> str | None:
             id=plan.id,
             rank=rank,
             stamps=stamps(rank, plan),
-            late=sorted(set(rank.container.late_env) - {"NCCL_IB_GID_INDEX"}),
+            late=late_names(rank),
             secrets=SECRETS,
             duties=tuple(_duties(rank, plan)),
         )
     )
+
+
+def late_names(rank: Rank) -> list[str]:
+    """Variables of the recipe that get the GID index; NCCL's own goes without saying."""
+    return sorted(set(rank.container.late_env) - {"NCCL_IB_GID_INDEX"})
+
+
+def prepare_script(rank: Rank, plan: Plan) -> str:
+    """What must be true for a start, as far as a container without Python can tell; run once before the engine."""
+    pinned = pinned_mounts(rank)
+    cache = next((mount.target for mount in rank.container.mounts if mount.kind == "cache"), None)
+    return (
+        _environment()
+        .get_template("prepare.sh.j2")
+        .render(
+            id=plan.id,
+            rank=rank,
+            pinned=pinned,
+            cache=cache,
+            needs=", ".join(
+                ["", *(["sha256sum"] if pinned else []), *(["chown"] if cache and rank.container.user else [])]
+            ),
+            meminfo="MemFree" if rank.unified_memory else "MemAvailable",
+        )
+    )
+
+
+def pinned_mounts(rank: Rank) -> tuple[Mount, ...]:
+    """Files of the node whose hash the recipe states."""
+    return tuple(mount for mount in rank.container.mounts if mount.sha256 is not None)
 
 
 def asserts_script(rank: Rank, plan: Plan) -> str | None:
@@ -101,7 +131,13 @@ def _duties(rank: Rank, plan: Plan) -> Iterator[str]:
 
 @cache
 def _environment() -> Environment:
-    filters = {"sh": sh, "comment": comment, "part": _part, "identifier": identifier}
+    filters: dict[str, Encoder] = {
+        "sh": sh,
+        "comment": comment,
+        "part": _part,
+        "identifier": identifier,
+        "numbers": numbers,
+    }
     return environment(Path(__file__).parent, filters)
 
 

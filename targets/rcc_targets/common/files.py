@@ -9,8 +9,8 @@ from typing import Any
 from rcc.emit.model import Artifact
 from rcc.plan.canonical import plain
 from rcc.plan.model import FileRef, Plan, Rank
-from rcc_targets.common.enter import asserts_script, enter_script
-from rcc_targets.common.where import ASSERTS_FILE, CARRIED, ENTER_FILE, NODE_PART, STAGE_FILE
+from rcc_targets.common.enter import asserts_script, enter_script, late_names, prepare_script
+from rcc_targets.common.where import ASSERTS_FILE, CARRIED, ENTER_FILE, NODE_PART, PREPARE_FILE, STAGE_FILE
 
 
 def carried_path(reference: FileRef) -> str:
@@ -39,6 +39,12 @@ def asserts_file(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
     script = asserts_script(rank, plan)
     if script is not None:
         yield Artifact(f"{folder}/{ASSERTS_FILE}", script.encode(), "script", False, rank.node, rank.rank)
+
+
+def prepare_file(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
+    """What runs once before the engine, in its image, where nothing runs on the node itself."""
+    script = prepare_script(rank, plan)
+    yield Artifact(f"{folder}/{PREPARE_FILE}", script.encode(), "script", False, rank.node, rank.rank)
 
 
 def node_part(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
@@ -81,5 +87,5 @@ def _preflight(plan: Plan, rank: Rank) -> dict[str, Any]:
         "gpu": container.gpus is not None,
         "image": container.image,
         "digest": plan.image.digest,
-        "gid": plain(rank.gid),
+        "gid": {**plain(rank.gid), "needed": bool(late_names(rank))} if rank.gid else None,
     }

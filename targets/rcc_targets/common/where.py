@@ -13,3 +13,7 @@ PREPARE_FILE = "prepare"
 ASSERTS_FILE = "asserts"
 CARRIED = "carried"
 """The folder, among an artifact's files, of those that the recipe brings."""
+
+PREPARE = "/rcc/prepare"
+PYZ = "/rcc/rcc-node.pyz"
+STAGE = "/rcc/stage.json"

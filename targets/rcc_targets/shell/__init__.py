@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rcc.diagnostic import has_errors
 from rcc.emit.model import Artifact, Emitted, Loss, Target
 from rcc.plan.model import Plan, Rank
-
 from rcc_targets.common.finding import refused
 
 if TYPE_CHECKING:
@@ -45,16 +44,20 @@ def _run(plan: Plan, rank: Rank) -> str:
     from rcc_targets.shell.words import groups, platform
 
     check = rank.container.healthcheck
-    return _environment().get_template("run.sh.j2").render(
-        plan=plan,
-        rank=rank,
-        groups=groups(plan, rank),
-        platform=tuple(platform(rank.container)),
-        secrets=rank.container.secrets,
-        cache=any(mount.kind == "cache" for mount in rank.container.mounts),
-        health=check,
-        health_program=HEALTH_PROGRAM,
-        health_url=health_url(check) if check else None,
+    return (
+        _environment()
+        .get_template("run.sh.j2")
+        .render(
+            plan=plan,
+            rank=rank,
+            groups=groups(plan, rank),
+            platform=tuple(platform(rank.container)),
+            secrets=rank.container.secrets,
+            cache=any(mount.kind == "cache" for mount in rank.container.mounts),
+            health=check,
+            health_program=HEALTH_PROGRAM,
+            health_url=health_url(check) if check else None,
+        )
     )
 
 
@@ -68,10 +71,10 @@ def _cluster(plan: Plan) -> Artifact:
 @cache
 def _environment() -> Environment:
     from rcc_targets.common.encode import comment, identifier, sh, sh_words
-    from rcc_targets.common.render import environment
+    from rcc_targets.common.render import Encoder, environment
     from rcc_targets.shell.words import home, options
 
-    encoders = {
+    encoders: dict[str, Encoder] = {
         "sh": sh, "sh_words": sh_words, "comment": comment, "identifier": identifier, "home": home, "options": options
     }  # fmt: skip
     return environment(Path(__file__).parent, encoders)

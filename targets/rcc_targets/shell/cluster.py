@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rcc.plan.model import Plan, Rank
-
+from rcc.quick import dataclass
 from rcc_targets.common.health import HEALTH_PROGRAM, health_url
 
 SETTLE = 60

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from rcc.plan.model import Container, FileRef, Mount, Plan, Rank
-
+from rcc.quick import dataclass
 from rcc_targets.common.encode import csv_field, sh
 from rcc_targets.common.files import carried_path
 from rcc_targets.common.health import health_command

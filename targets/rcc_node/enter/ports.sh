@@ -1,0 +1,13 @@
+# listening PORT
+#
+# Whether something listens on a TCP port of this network namespace, as its tables have it.
+listening() (
+    hex=$(printf '%04X' "$1")
+    for table in /proc/net/tcp /proc/net/tcp6; do
+        # number: address:port address:port state ..., where 0A is listening
+        case $(cat "$table" 2>/dev/null) in
+        *":$hex "????????:????" 0A "* | *":$hex "????????????????????????????????:????" 0A "*) return 0 ;;
+        esac
+    done
+    return 1
+)

@@ -1,0 +1,120 @@
+"""Docker Compose: a project for each rank, complete in itself; `docker compose up -d` on the node is all there is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rcc.diagnostic import Findings, finding, has_errors, in_order
+from rcc.emit.model import Artifact, Emitted, Loss, Target
+from rcc.plan.model import Plan, Rank
+from rcc_targets.common.finding import refused, shown
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+LONGEST_KEY = 1000
+"""Characters of a mapping's key that YAML readers take."""
+
+LOSSES = (
+    Loss("group.restart", "ranks never restart alone; nothing starts a group again as one"),
+    Loss("ranks.gpus", "whether another process uses the GPU is not asked before a start"),
+    Loss("ranks.hf_cache", "a shared folder that does not answer is not noticed before docker waits for it"),
+    Loss("ranks.unified_memory", "the page cache is not dropped before a start"),
+    Loss("container.secrets", "files are read from `~/.config/rcc/secrets`; `RCC_SECRETS` names no other folder"),
+    Loss("container.healthcheck", "compose has it as a line for the image's `sh`"),
+)
+
+
+def emit(plan: Plan) -> Emitted:
+    """`compose/<node>/compose.yaml` with its files for every rank."""
+    findings = in_order((*refused(plan), *_refused_here(plan)))
+    if has_errors(findings):
+        return Emitted((), findings)
+    return Emitted(tuple(artifact for rank in plan.ranks for artifact in _node(plan, rank)), findings)
+
+
+def _refused_here(plan: Plan) -> Findings:
+    found = []
+    for rank in plan.ranks:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", rank.container.name):
+            found.append(
+                finding(
+                    "RCC1007",
+                    f"the container's name `{shown(rank.container.name)}` cannot be that of a compose project",
+                    help="use lower-case letters, digits, `_` and `-`",
+                )
+            )
+        for name in (*rank.container.env, *rank.container.labels):
+            if len(name.encode("utf-8", "surrogatepass")) > LONGEST_KEY:
+                found.append(
+                    finding(
+                        "RCC1006",
+                        f"the name `{shown(name)}` is longer than the {LONGEST_KEY} bytes of a key in a compose file",
+                        help="use a shorter name",
+                    )
+                )
+    return tuple(found)
+
+
+def _node(plan: Plan, rank: Rank) -> Iterator[Artifact]:
+    from rcc_targets.common.files import carried_files, enter_file, node_part, prepare_file
+
+    folder = f"compose/{rank.node}"
+    yield Artifact(f"{folder}/compose.yaml", _compose(plan, rank).encode(), "compose", False, rank.node, rank.rank)
+    for files in (prepare_file, enter_file, carried_files):
+        yield from files(plan, rank, f"{folder}/files")
+    if rank.staging:
+        yield from node_part(plan, rank, f"{folder}/files")
+
+
+def _compose(plan: Plan, rank: Rank) -> str:
+    from rcc_targets.common.health import health_command
+    from rcc_targets.compose import volumes
+
+    container, check = rank.container, rank.container.healthcheck
+    first, *rest = (*(container.enter or ()), *container.entrypoint)
+    return (
+        _environment()
+        .get_template("compose.yaml.j2")
+        .render(
+            plan=plan,
+            rank=rank,
+            container=container,
+            labels=dict(sorted({**container.labels, "dev.rcc.plan": plan.plan, "dev.rcc.target": "compose"}.items())),
+            staging_image=_staging_image(plan, rank),
+            of_prepare=tuple(volumes.of_prepare(rank)),
+            of_stage=tuple(volumes.of_stage(rank)),
+            of_engine=tuple(volumes.of_engine(rank)),
+            check=check,
+            health_command=health_command(check) if check else None,
+            entrypoint=(first, *rest),
+            command=container.command,
+        )
+    )
+
+
+def _staging_image(plan: Plan, rank: Rank) -> str:
+    """The image that stages: the recipe's own, or the engine's."""
+    image = plan.staging_image
+    if image is None:
+        return rank.container.image
+    if image.digest is None:
+        return image.reference
+    name = image.reference.partition("@")[0]
+    return f"{re.sub(r':[^/:]*$', '', name)}@{image.digest}"
+
+
+@cache
+def _environment() -> Environment:
+    from rcc_targets.common.encode import comment
+    from rcc_targets.common.render import environment
+    from rcc_targets.compose.yaml import key, value, values
+
+    return environment(Path(__file__).parent, {"comment": comment, "key": key, "value": value, "values": values})
+
+
+target = Target("compose", "Docker Compose: one self-contained project per rank", emit, LOSSES)

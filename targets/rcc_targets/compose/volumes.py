@@ -1,0 +1,75 @@
+"""Binds of a compose file, in the long form that no version splits at colons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rcc.plan.model import FileRef, Mount, Rank
+from rcc.quick import dataclass
+from rcc_targets.common.enter import pinned_mounts
+from rcc_targets.common.files import carried_path
+from rcc_targets.common.where import (
+    ENTER,
+    ENTER_FILE,
+    NODE_PART,
+    PREPARE,
+    PREPARE_FILE,
+    PYZ,
+    SECRETS,
+    STAGE,
+    STAGE_FILE,
+)
+
+SECRETS_FOLDER = "~/.config/rcc/secrets"
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A bind; with `create`, docker makes a source that is not there."""
+
+    source: str
+    target: str
+    read_only: bool = True
+    create: bool = False
+
+
+def of_engine(rank: Rank) -> Iterator[Volume]:
+    """What the engine sees of the node."""
+    yield from map(_mounted, rank.container.mounts)
+    if rank.container.enter is not None:
+        yield _file(ENTER_FILE, ENTER)
+    if rank.container.secrets:
+        yield Volume(SECRETS_FOLDER, SECRETS, create=True)
+
+
+def of_prepare(rank: Rank) -> Iterator[Volume]:
+    """What the checks before the start look at."""
+    yield _file(PREPARE_FILE, PREPARE)
+    yield from map(_mounted, pinned_mounts(rank))
+    yield from (_mounted(mount) for mount in rank.container.mounts if mount.kind == "cache")
+
+
+def of_stage(rank: Rank) -> Iterator[Volume]:
+    """What staging reads and writes, under the node's own paths."""
+    yield _file(NODE_PART, PYZ)
+    yield _file(STAGE_FILE, STAGE)
+    yield from (Volume(source, source) for source in _sources(rank))
+    yield from (Volume(block.dst, block.dst, read_only=False, create=True) for block in rank.staging)
+
+
+def _sources(rank: Rank) -> list[str]:
+    """The cache's `hub/` for what lies below it, since its files are links within it; else the source itself."""
+    hub = f"{rank.hf_cache}/hub"
+    below = {hub if (block.src + "/").startswith(hub + "/") else block.src for block in rank.staging}
+    return sorted(below)
+
+
+def _mounted(mount: Mount) -> Volume:
+    create = mount.kind in ("cache", "staged")
+    if isinstance(mount.source, FileRef):
+        return _file(carried_path(mount.source), mount.target, read_only=mount.read_only)
+    return Volume(mount.source, mount.target, mount.read_only, create)
+
+
+def _file(name: str, target: str, *, read_only: bool = True) -> Volume:
+    return Volume(f"./files/{name}", target, read_only)

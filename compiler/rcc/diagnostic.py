@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 
 from rcc.codes import CODES
+from rcc.quick import dataclass
 from rcc.source import Place, Span
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from rcc.quick import dataclass
 
 Path = tuple[str | int, ...]
 """Where a value stands in a file: table keys, and 0-based indices of array elements."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from rcc.cli.told import told
 from rcc.diagnostic import Findings, has_errors
 from rcc.emit.check import check
 from rcc.emit.publish import Published, publish
+from rcc.quick import dataclass
 from rcc.resolve.model import Options
 
 

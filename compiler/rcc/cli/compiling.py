@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rcc import __version__
 from rcc.cli.discover import cluster_path, present_lock, recipe_path
 from rcc.cli.files import Disk
@@ -14,6 +12,7 @@ from rcc.emit.bundle import Bundle, bundle, emit_all
 from rcc.emit.registry import BUILT_IN, choose
 from rcc.pipeline import Inputs, Loaded, load, make_plan
 from rcc.plan.model import Plan
+from rcc.quick import dataclass
 from rcc.resolve.model import Options
 
 
@@ -67,7 +66,8 @@ def compile_recipe(inputs: Inputs, options: Options, targets: tuple[str, ...]) -
         return None, found
     names = tuple(one.name for one in chosen)
     inputs_of = recorded(planned, options, names)
-    return Compiled(planned, names, bundle(planned.plan, artifacts, inputs_of, __version__)), found
+    made = bundle(planned.plan, artifacts, inputs_of, __version__, planned.loaded.lock)
+    return Compiled(planned, names, made), found
 
 
 def recorded(planned: Planned, options: Options, targets: tuple[str, ...]) -> manifest.Inputs:

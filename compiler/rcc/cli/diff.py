@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from rcc.emit.plans import kept_plan
 from rcc.lock.read import read_lock
 from rcc.lock.write import lock_json
 from rcc.plan.canonical import plain
+from rcc.quick import dataclass
 from rcc.resolve.model import Options
 from rcc.source import whole
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -29,6 +28,7 @@ from rcc.lock.stale import stale_findings
 from rcc.lock.wanted import Wanted, WantedFile
 from rcc.lock.write import write_lock
 from rcc.pipeline import read_carried
+from rcc.quick import dataclass
 from rcc.recipe.read import read_recipe
 from rcc.source import Source, whole
 from rcc.staging.locked import check_layouts

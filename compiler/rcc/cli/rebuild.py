@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from rcc.cli.compiling import Compiled
@@ -17,6 +16,7 @@ from rcc.diagnostic import Finding, Findings, finding
 from rcc.emit.bundle import Bundle
 from rcc.emit.compare import differences
 from rcc.emit.store import expected
+from rcc.quick import dataclass
 from rcc.resolve.model import Options
 from rcc.source import whole
 

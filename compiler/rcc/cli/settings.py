@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rcc.diagnostic import Finding, Findings, Label, finding
+from rcc.quick import dataclass
 from rcc.recipe.shape import Problem, Problems, array, record, string
 from rcc.source import Path as Keys
 from rcc.source import Place, whole

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from rcc.quick import dataclass
 from rcc.recipe.model import Raw
 from rcc.source import Path, Place
 from rcc.syntax.document import Document, Part

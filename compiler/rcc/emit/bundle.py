@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 
 from rcc.diagnostic import Finding, Findings, finding, has_errors
 from rcc.emit.manifest import NAME, Inputs, Output, build_hash, key, write_manifest
 from rcc.emit.model import Artifact
 from rcc.emit.registry import Chosen
+from rcc.lock.model import Lock
 from rcc.plan.model import Plan
+from rcc.quick import dataclass
 
 FILE, PROGRAM = "0444", "0555"
 
@@ -52,11 +54,13 @@ def emit_all(plan: Plan, targets: Iterable[Chosen]) -> tuple[dict[str, tuple[Art
     return (None if has_errors(found) else artifacts), tuple(found)
 
 
-def bundle(plan: Plan, artifacts: dict[str, tuple[Artifact, ...]], inputs: Inputs, rcc_version: str) -> Bundle:
+def bundle(
+    plan: Plan, artifacts: dict[str, tuple[Artifact, ...]], inputs: Inputs, rcc_version: str, lock: Lock | None = None
+) -> Bundle:
     """Artifacts by target, with the manifest over them."""
     pairs = sorted(((one, target) for target, made in artifacts.items() for one in made), key=lambda pair: pair[0].path)
     outputs = tuple(_output(one, target) for one, target in pairs)
-    manifest = write_manifest(plan, outputs, inputs, rcc_version)
+    manifest = write_manifest(plan, outputs, inputs, rcc_version, lock)
     files = tuple(File(one.path, _mode(one), one.data) for one, _ in pairs)
     return Bundle(f"{key(manifest)}-{plan.id}", plan.id, build_hash(outputs), (File(NAME, FILE, manifest), *files))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from rcc.quick import dataclass
 
 _NAMES = ("id", "rank", "path", "file", "target", "name", "repo", "reference")
 """By the first of these that all records of a list have and that tells them apart, records are matched."""

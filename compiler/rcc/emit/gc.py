@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from rcc.diagnostic import Finding, Findings, finding
@@ -11,6 +10,7 @@ from rcc.emit.links import former, read_log, target, write_log
 from rcc.emit.manifest import NAME, read_manifest
 from rcc.emit.plans import forget_plans
 from rcc.emit.store import FOLDER, Store, opened, remove
+from rcc.quick import dataclass
 from rcc.source import whole
 
 KEPT = 3

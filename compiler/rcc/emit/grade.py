@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 
 from rcc.plan.model import Plan, Unpinned
+from rcc.quick import dataclass
 from rcc.recipe.reference import Reference, parse_reference
 
 _FLOATING = ("latest", "nightly", "main", "master", "dev", "edge")

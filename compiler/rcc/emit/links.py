@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from rcc.diagnostic import Findings, finding
 from rcc.emit.store import Store
 from rcc.lock.write import canonical
 from rcc.plan.canonical import plain
+from rcc.quick import dataclass
 from rcc.source import whole
 
 NAME = "links.json"

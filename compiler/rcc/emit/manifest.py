@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from rcc.diagnostic import Findings, finding
+from rcc.lock.model import Lock, file_json
 from rcc.lock.write import canonical as readable
 from rcc.plan.canonical import canonical, plain
-from rcc.plan.model import Plan
+from rcc.plan.model import Model, Plan
+from rcc.quick import dataclass
 from rcc.source import whole
 
 VERSION = 1
@@ -67,7 +68,9 @@ def build_hash(outputs: tuple[Output, ...]) -> str:
     return "sha256:" + sha256(canonical(plain(outputs))).hexdigest()
 
 
-def write_manifest(plan: Plan, outputs: tuple[Output, ...], inputs: Inputs, rcc_version: str) -> bytes:
+def write_manifest(
+    plan: Plan, outputs: tuple[Output, ...], inputs: Inputs, rcc_version: str, lock: Lock | None
+) -> bytes:
     """The bytes of a manifest: canonical JSON, made to be read and compared."""
     content = {
         "version": VERSION,
@@ -76,7 +79,7 @@ def write_manifest(plan: Plan, outputs: tuple[Output, ...], inputs: Inputs, rcc_
         "id": plan.id,
         "rcc": rcc_version,
         "inputs": plain(inputs),
-        "closure": _closure(plan),
+        "closure": _closure(plan, lock),
         "unpinned": plain(plan.unpinned),
         "outputs": plain(outputs),
     }
@@ -104,13 +107,11 @@ def key(manifest: bytes) -> str:
     return sha256(manifest).hexdigest()[:KEY_LENGTH]
 
 
-def _closure(plan: Plan) -> dict[str, Any]:
+def _closure(plan: Plan, lock: Lock | None) -> dict[str, Any]:
     images = [("engine", plan.image), ("staging", plan.staging_image)]
     return {
         "images": [{"id": id, **plain(image)} for id, image in images if image],
-        "models": [
-            {"id": model.id, "repo": model.repo, "commit": model.commit, "tree": model.tree} for model in plan.models
-        ],
+        "models": [{**_model(model), "files": _snapshot(model, lock)} for model in plan.models],
         "staging": [
             {"id": one.id, "rank": rank.rank, "source": one.source, "layout": one.layout, "rows": plain(one.rows)}
             for rank in plan.ranks
@@ -120,3 +121,13 @@ def _closure(plan: Plan) -> dict[str, Any]:
             {"file": one.file, "sha256": one.sha256, "mode": "0555" if one.executable else "0444"} for one in plan.files
         ],
     }
+
+
+def _model(model: Model) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in ("id", "repo", "commit", "tree", "host_path")}
+
+
+def _snapshot(model: Model, lock: Lock | None) -> dict[str, Any] | None:
+    """The files of a snapshot as the lock lists them; null where no lock does."""
+    locked = lock.models.get(model.id) if lock else None
+    return {path: file_json(file) for path, file in locked.files.items()} if locked else None

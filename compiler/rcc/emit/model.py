@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rcc.diagnostic import Findings
 from rcc.plan.model import Plan
+from rcc.quick import dataclass
 
 
 @dataclass(frozen=True, slots=True)

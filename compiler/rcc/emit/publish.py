@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from rcc.diagnostic import Finding, Findings, finding, has_errors
@@ -14,6 +13,7 @@ from rcc.emit.output import occupant
 from rcc.emit.plans import keep_plan
 from rcc.emit.store import Store, holds, opened, write_tree
 from rcc.plan.model import Plan
+from rcc.quick import dataclass
 from rcc.source import whole
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Finding, Findings, finding
 from rcc.emit.model import Artifact, Target
 from rcc.nearest import nearest_name
 from rcc.plan.model import Plan
+from rcc.quick import dataclass
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

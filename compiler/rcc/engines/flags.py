@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+
+import tomli
+
+from rcc.quick import dataclass
 
 DATA = Path(__file__).with_name("data")
 WITH_TABLES = ("sglang", "vllm")
@@ -24,6 +27,7 @@ class Flag:
     kind: str = ""
     nullable: bool = False
     deprecated: bool = False
+    repeats: bool = False
     choices: tuple[str, ...] = ()
 
     @property
@@ -150,6 +154,16 @@ def flag_table(engine: str) -> FlagTable | None:
     return FlagTable(engine, (DATA / f"{engine}.flags").read_text("utf-8"))
 
 
+@cache
+def owned_flags(engine: str) -> Mapping[str, str]:
+    """Flags that the compiler appends for an engine with a table, each with the recipe key that decides it."""
+    data = Path(__file__).with_name(f"{engine}.toml")
+    if engine not in WITH_TABLES or not data.exists():
+        return {}
+    owned: dict[str, str] = tomli.loads(data.read_text("utf-8")).get("owned", {})
+    return owned
+
+
 def _word(args: Sequence[str], index: int) -> Occurrence:
     return Occurrence(index, "", values=(Value(args[index], index),))
 
@@ -167,4 +181,4 @@ def _flag(line: str) -> Flag:
     spellings = tuple(_spellings(line))
     arity, *rest = head.split(" ")[len(spellings) :]
     kind = rest[0] if arity != "0" else ""
-    return Flag(spellings, arity, kind, "none" in rest, "deprecated" in rest, tuple(choices.split()))
+    return Flag(spellings, arity, kind, "none" in rest, "deprecated" in rest, "repeats" in rest, tuple(choices.split()))

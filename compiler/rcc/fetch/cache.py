@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from rcc.diagnostic import Findings, Severity, finding
 from rcc.fetch.attributes import lfs_rule
@@ -15,6 +14,7 @@ from rcc.fetch.hashing import Claim, Progress, damaged, hash_file
 from rcc.fetch.model import Snapshot, is_hash, is_safe
 from rcc.lock.model import FileId
 from rcc.lock.wanted import COMMIT
+from rcc.quick import dataclass
 
 _SHOWN = 3
 _AGAIN = "download it again"

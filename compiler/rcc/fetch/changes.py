@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from rcc.lock.model import Lock, LockedFile, LockedImage, LockedModel, LockedStaging
 from rcc.lock.stale import KINDS
+from rcc.quick import dataclass
 
 
 @dataclass(frozen=True, slots=True)

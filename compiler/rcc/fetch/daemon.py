@@ -6,13 +6,13 @@ import json
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rcc.diagnostic import Findings
 from rcc.fetch.failure import FetchError
 from rcc.fetch.image import DIGEST, platform_name
 from rcc.lock.model import LockedImage, Platform
+from rcc.quick import dataclass
 from rcc.recipe.reference import Reference, parse_reference
 
 _SECONDS = 30

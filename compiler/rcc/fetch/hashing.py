@@ -6,11 +6,11 @@ import hashlib
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Protocol
 
 from rcc.fetch.model import git_sha1
 from rcc.lock.model import FileId
+from rcc.quick import dataclass
 
 _BUFFER = 1024 * 1024
 

@@ -7,8 +7,9 @@ import json
 import re
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from rcc.quick import dataclass
 from rcc.recipe.reference import DOCKER_HUB
 
 _HUB_KEY = "https://index.docker.io/v1/"

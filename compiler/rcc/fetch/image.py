@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Protocol, TypeVar
 
 from rcc.diagnostic import Findings, Severity, finding
 from rcc.fetch.failure import FetchError
 from rcc.lock.model import Blob, LockedImage, Platform
+from rcc.quick import dataclass
 from rcc.recipe.reference import Reference
 
 INDEXES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from rcc.diagnostic import Findings
 from rcc.lock.model import FileId
+from rcc.quick import dataclass
 
 
 @dataclass(frozen=True, slots=True)

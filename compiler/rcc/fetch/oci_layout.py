@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rcc.diagnostic import Findings
 from rcc.fetch.failure import FetchError
 from rcc.fetch.image import DIGEST, Manifest, digest_of, read_image, read_manifest
 from rcc.lock.model import LockedImage
+from rcc.quick import dataclass
 from rcc.recipe.reference import Reference
 
 _TAG = "org.opencontainers.image.ref.name"

@@ -8,7 +8,6 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
@@ -16,6 +15,7 @@ import httpx2
 
 from rcc import __version__
 from rcc.fetch.failure import FetchError
+from rcc.quick import dataclass
 
 AGENT = f"rcc/{__version__}"
 CAP, _DEADLINE = "rcc.cap", "rcc.deadline"

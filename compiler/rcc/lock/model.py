@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import Any
 
 from rcc.lock.wanted import StagingRequest
+from rcc.quick import dataclass
 
 VERSION = 1
 REVISION = 1

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from rcc.diagnostic import Findings, Label, finding
 from rcc.lock.model import Lock, LockedFile, LockedImage, LockedModel, LockedStaging
 from rcc.lock.places import place_in
 from rcc.lock.wanted import COMMIT, StagingRequest, Wanted, WantedFile, WantedImage, WantedModel, WantedStaging
+from rcc.quick import dataclass
 from rcc.recipe.shape import shown
 from rcc.source import Place, Source
 

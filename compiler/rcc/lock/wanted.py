@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from rcc.quick import dataclass
 from rcc.recipe.reference import Reference
 from rcc.source import Place
 

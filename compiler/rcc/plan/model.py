@@ -7,8 +7,10 @@ is below the home of the user who starts the container on that node.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from rcc.quick import dataclass
 
 
 @dataclass(frozen=True, slots=True)

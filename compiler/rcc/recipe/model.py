@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from rcc.quick import dataclass
 from rcc.source import Path, Place
 from rcc.syntax.document import Part
 

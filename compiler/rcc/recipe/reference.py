@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from rcc.quick import dataclass
 
 DOCKER_HUB = "docker.io"
 DEFAULT_TAG = "latest"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from rcc.nearest import nearest_name
+from rcc.quick import dataclass
 from rcc.source import Path
 from rcc.syntax.document import Part
 

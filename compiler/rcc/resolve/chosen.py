@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from rcc.cluster.model import ClusterFile, Hardware, Node
 from rcc.diagnostic import Finding, finding
 from rcc.engines.model import Engine
 from rcc.engines.registry import EngineError, find_engine
 from rcc.lock.model import Lock
+from rcc.quick import dataclass
 from rcc.recipe.model import Raw, RecipeFile
 from rcc.resolve.blocks import Carried
 from rcc.resolve.model import Options, ResolvedModel

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rcc.cluster.model import Hardware, K8sKeys, Node
 from rcc.engines.model import Engine, Health
+from rcc.quick import dataclass
 from rcc.recipe.model import Recipe
 from rcc.source import Place
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
+from rcc.quick import dataclass
 from rcc.recipe.keys import RECIPE
 from rcc.recipe.model import RecipeFile
 from rcc.resolve.model import Origin, Resolved

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from rcc.quick import dataclass
 from rcc.source import Span
 from rcc.syntax.nodes import Key
 from rcc.syntax.tables import ArrayValue, TableValue, Value, inline_table, read_key

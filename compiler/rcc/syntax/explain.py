@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from rcc.quick import dataclass
 from rcc.source import Span
 from rcc.syntax.explain_values import explain_string, explain_value
 from rcc.syntax.nodes import TomlError
@@ -13,7 +13,7 @@ from rcc.syntax.scan import open_brackets
 _NOTHING = re.compile(r"[ \t]*(?:#|\r?\n|\Z)")
 _WORD = re.compile(r"[^\s,\[\]{}#=.\"']+|.")
 _STATEMENT = re.compile(r"[\w\"'.-]+[ \t]*=|\[\[?[ \t]*[A-Za-z_\"'][\w\"'.-]*[ \t]*\]\]?[ \t]*(?:#|\r?\n|\Z)")
-_CONFLICT = re.compile(r"^<{7}[ \r\n].*?^={7}\r?$.*?^(>{7})(?:[ \r\n]|\Z)", re.MULTILINE | re.DOTALL)
+_CONFLICT = tuple(re.compile(rf"^{mark}{{7}}(?=[ \r\n]|\Z)", re.MULTILINE) for mark in "<=>")
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff]")
 _CLOSING = {"[": "]", "{": "}"}
 
@@ -64,9 +64,9 @@ class _Failure:
 
 def explain(text: str, offset: int, expected: frozenset[str]) -> TomlError:
     """The error for a text that goes wrong at `offset`, where one of the terminals `expected` may stand."""
-    conflict = _CONFLICT.search(text)
+    conflict = _conflict(text)
     if conflict:
-        return _conflict(conflict)
+        return conflict
     if _FORBIDDEN.match(text, offset):
         return _forbidden(text, offset)
     if text[offset : offset + 1] in ('"', "'") and expected & {"SCALAR", "PART"}:
@@ -85,13 +85,20 @@ def explain(text: str, offset: int, expected: frozenset[str]) -> TomlError:
     return _after(failure)
 
 
-def _conflict(match: re.Match[str]) -> TomlError:
+def _conflict(text: str) -> TomlError | None:
+    """The error for a file in which a merge left `<<<<<<<`, `=======` and `>>>>>>>`, each after the one before."""
+    marks: list[Span] = []
+    for mark in _CONFLICT:
+        match = mark.search(text, marks[-1].end if marks else 0)
+        if match is None:
+            return None
+        marks.append(Span(match.start(), match.end()))
     return TomlError(
         "the file holds both sides of a merge conflict",
-        Span(match.start(), match.start() + 7),
+        marks[0],
         label="one side begins here",
         help="keep what is right and delete the lines that begin with `<<<<<<<`, `=======` and `>>>>>>>`",
-        first=Span(match.start(1), match.end(1)),
+        first=marks[-1],
         first_label="the other side ends here",
     )
 
@@ -168,7 +175,7 @@ def _equals(failure: _Failure) -> TomlError:
     if found == ":":
         return failure.here(f"`:` stands after the key `{key}`", "TOML puts `=` between key and value", "expected `=`")
     quoting = "put a key with other characters than letters, digits, `-` and `_` in quotes"
-    if failure.text[failure.offset - 1] not in " \t":
+    if failure.before and failure.text[failure.offset - 1] not in " \t":
         return failure.here(f"`{found}` stands in a key", quoting, "expected `=` or `.`")
     rest = failure.rest
     help = quoting if "=" in rest else f"write `{key} = {rest}`"
@@ -189,7 +196,7 @@ def _key(failure: _Failure) -> TomlError:
             if found == "]"
             else failure.here("a pair is missing before `,`", "remove the comma")
         )
-    if found == "{" and failure.text[failure.offset - 1] == "{":
+    if found == "{" and failure.before.endswith("{"):
         return explain_value(failure.text, failure.offset - 1, alone=len(failure.brackets) < 2)
     quoting = "a key is made of letters, digits, `-` and `_`; put any other in quotes"
     return failure.here(f"`{found}` cannot begin a key", quoting, "expected a key or a header")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from rcc.quick import dataclass
 from rcc.source import Path, Span
 
 

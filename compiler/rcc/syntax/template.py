@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from rcc.quick import dataclass
 
 MAX_BYTES = 64 * 1024
 """How long a string with templates, and what it renders to, may be."""

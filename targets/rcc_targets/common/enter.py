@@ -12,7 +12,7 @@ from jinja2 import Environment
 import rcc_node
 from rcc.plan.model import Mount, Plan, Rank, Staging
 from rcc.quick import dataclass
-from rcc_targets.common.encode import comment, identifier, numbers, sh
+from rcc_targets.common.encode import comment, identifier, sh
 from rcc_targets.common.render import Encoded, Encoder, environment
 from rcc_targets.common.where import SECRETS
 

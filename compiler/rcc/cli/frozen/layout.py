@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from rcc.pipeline import Loaded
+from rcc.quick import dataclass
 from rcc.recipe.layers import bases
 from rcc.syntax.document import Document
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rcc.diagnostic import Findings, finding
 from rcc.plan.canonical import plain
+from rcc.quick import dataclass
 from rcc.source import whole
 
 VERSION = 1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 
 from rcc.cli.render.harmless import cells, harmless, shown
+from rcc.quick import dataclass
 from rcc.source import Place
 
 BEFORE, AFTER = 60, 100

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rcc.cli.outcome import USAGE, tell
+from rcc.cli.outcome import tell
 from rcc.cli.writing import write_whole
 from rcc.diagnostic import finding
 from rcc.recipe.identity import proposed_id
@@ -58,8 +58,7 @@ def command(folder: str) -> int:
     there = [path for path in texts if path.exists() or path.is_symlink()]
     if there:
         help = "name another folder, or change what is there"
-        tell(finding("RCC1119", f"`{path}` is there already", whole(str(path)), help=help) for path in there)
-        return USAGE
+        return tell(finding("RCC1119", f"`{path}` is there already", whole(str(path)), help=help) for path in there)
     place.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         write_whole(path, text.encode())

@@ -83,12 +83,10 @@ def _cast(value: Any, expected: str) -> str | None:
 
 def string(pattern: str | None = None, what: str = "a string", code: str = "RCC205", hint: str | None = None) -> Shape:
     """A string without NUL, all of it matching `pattern` where one is given; `what` names it in messages."""
-    compiled = re.compile(pattern) if pattern else None
-
     def shape(value: Any, path: Path, problems: Problems) -> Any:
         if type(value) is not str:
             _wrong_type(value, path, "a string", problems)
-        elif compiled and not compiled.fullmatch(value):
+        elif pattern and not re.fullmatch(pattern, value):
             problems.append(Problem(path, code, f"`{dotted(path)}` must be {what}, not `{shown(value)}`", hint))
         elif "\0" in value:
             problems.append(Problem(path, "RCC205", f"`{dotted(path)}` holds a NUL, which no process can be given"))

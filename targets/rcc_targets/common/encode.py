@@ -24,11 +24,6 @@ def sh_words(values: Iterable[object]) -> Encoded:
     return sh(" ".join(map(str, values)))
 
 
-def numbers(values: Iterable[int]) -> Encoded:
-    """Numbers as words of a shell."""
-    return Encoded(" ".join(str(int(value)) for value in values))
-
-
 def identifier(text: str) -> Encoded:
     """A variable's name, or a reference to it, where a shell takes no quotes."""
     if not _REFERENCE.fullmatch(text):

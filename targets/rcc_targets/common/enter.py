@@ -136,7 +136,6 @@ def _environment() -> Environment:
         "comment": comment,
         "part": _part,
         "identifier": identifier,
-        "numbers": numbers,
     }
     return environment(Path(__file__).parent, filters)
 

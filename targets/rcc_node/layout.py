@@ -16,6 +16,8 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
+from rcc_node.errors import NodeError
+
 Range = tuple[int, int]
 """Half-open: rows `[lo, hi)` of a table, or bytes `[start, end)` of a file."""
 
@@ -36,15 +38,11 @@ DTYPE_BITS: Mapping[str, int] = {
 }
 
 
-class LayoutError(Exception):
+class LayoutError(NodeError):
     """A checkpoint that cannot be laid out as asked. `message` says what is wrong, `help` what to do."""
 
-    name = "layout"
-
-    def __init__(self, message: str, help: str) -> None:  # noqa: A002
-        super().__init__(message)
-        self.message = message
-        self.help = help
+    def __init__(self, message: str, help: str) -> None:
+        super().__init__("layout", message, help)
 
 
 @dataclass(frozen=True, slots=True)

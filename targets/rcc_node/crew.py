@@ -1,0 +1,44 @@
+"""Threads that share a list of chunks, one failure of which ends them all."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+_TICK = 0.1
+
+
+def work(job: Callable[[int, int], None], indices: Iterable[int], size: int, tick: Callable[[], None]) -> None:
+    """Calls `job(member, index)` for all indices on `size` threads, and `tick` now and then on this one.
+
+    Raises the first failure, without waiting for members that are stuck.
+    """
+    todo, lock = iter(indices), threading.Lock()
+    failures: list[BaseException] = []
+    stop = threading.Event()
+
+    def member(number: int) -> None:
+        while not stop.is_set():
+            with lock:
+                index = next(todo, None)
+            if index is None:
+                return
+            try:
+                job(number, index)
+            except BaseException as error:
+                failures.append(error)
+                stop.set()
+
+    threads = [threading.Thread(target=member, args=(number,), daemon=True) for number in range(size)]
+    for thread in threads:
+        thread.start()
+    try:
+        while any(thread.is_alive() for thread in threads) and not stop.is_set():
+            next(thread for thread in threads if thread.is_alive() or thread is threads[-1]).join(_TICK)
+            tick()
+    finally:
+        stop.set()
+    if failures:
+        raise failures[0]
+    for thread in threads:
+        thread.join()

@@ -1,0 +1,126 @@
+"""Copies chunks from the source to where they are staged, hashing on the way: the source is read once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from rcc_node import crew
+from rcc_node.errors import NodeError
+from rcc_node.flush import Flusher
+from rcc_node.goal import Chunk
+from rcc_node.ledger import Ledger
+from rcc_node.outputs import Outputs, write
+from rcc_node.place import Place
+from rcc_node.progress import Progress
+from rcc_node.source import READERS, Source
+
+
+class Packer:
+    """Brings the chunks of a ledger's goal into its outputs and notes them."""
+
+    def __init__(self, place: Place, ledger: Ledger, source: Source, outputs: Outputs, progress: Progress) -> None:
+        self._place = place
+        self._ledger = ledger
+        self._source = source
+        self._outputs = outputs
+        self._progress = progress
+        self._flusher: Flusher
+
+    def pack(self, indices: Iterable[int]) -> None:
+        """Copies the chunks, going on inside one that was begun."""
+        self._work(self._copy, indices)
+
+    def mend(self, indices: Iterable[int]) -> None:
+        """Copies chunks whose staged bytes are wrong; refuses a source that is not the one that was staged."""
+        self._work(self._mend, indices)
+
+    def compare(self, indices: Iterable[int], mend: bool) -> list[int]:
+        """Compares staged bytes with the source and notes those that are equal; gives, or mends, the others."""
+        differing: list[int] = []
+
+        def compare(reader: int, index: int) -> None:
+            if not self._compare(reader, index, mend):
+                differing.append(index)
+
+        self._work(compare, indices)
+        return sorted(differing)
+
+    def _work(self, job: Any, indices: Iterable[int]) -> None:
+        with self._place.failures():
+            self._flusher = Flusher(self._ledger, self._source.limiter.limited)
+            try:
+                crew.work(job, indices, READERS, self._progress.show)
+            except BaseException:
+                with suppress(OSError):  # what ended the crew says more
+                    self._flusher.close()
+                raise
+            self._flusher.close()
+            self._progress.show()
+
+    def _copy(self, reader: int, index: int) -> None:
+        chunk: Chunk = self._ledger.chunks[index]
+        fd = self._outputs.handle(chunk.file)
+        done, digest = self._begun(index, chunk, fd)
+        while done < chunk.length:
+            piece = self._source.limiter.piece(chunk.length - done)
+            data = self._source.read(reader, self._path(chunk), chunk.start + done, piece)
+            digest.update(data)
+            write(fd, data, chunk.start + done)
+            done += piece
+            self._flusher.written(index, fd, done, digest.copy(), piece)
+            self._progress.add(piece)
+
+    def _begun(self, index: int, chunk: Chunk, fd: int) -> tuple[int, Any]:
+        """How much of a chunk an earlier run left, proven by its hash, and the digest to go on with."""
+        count, expected = self._ledger.line(index)
+        digest = hashlib.sha256(os.pread(fd, count, chunk.start))
+        if 0 < count < chunk.length and digest.hexdigest() == expected:
+            self._progress.add(count, fresh=False)
+            return count, digest
+        return 0, hashlib.sha256()
+
+    def _mend(self, reader: int, index: int) -> None:
+        chunk: Chunk = self._ledger.chunks[index]
+        data = self._fetched(reader, chunk)
+        count, expected = self._ledger.line(index)
+        if count == chunk.length and hashlib.sha256(data).hexdigest() != expected:
+            raise NodeError(
+                "source-changed",
+                f"`{self._path(chunk)}` has other bytes than were staged",
+                "restore the snapshot that was staged, then run `stage --repair` again",
+            )
+        self._store(index, chunk, data)
+
+    def _compare(self, reader: int, index: int, mend: bool) -> bool:
+        chunk: Chunk = self._ledger.chunks[index]
+        data = self._fetched(reader, chunk)
+        fd = self._outputs.handle(chunk.file)
+        if os.pread(fd, chunk.length, chunk.start) == data:
+            self._flusher.written(index, fd, chunk.length, hashlib.sha256(data), 0)
+        elif mend:
+            self._store(index, chunk, data)
+        else:
+            return False
+        return True
+
+    def _fetched(self, reader: int, chunk: Chunk) -> bytearray:
+        data = bytearray(chunk.length)
+        done = 0
+        while done < chunk.length:
+            piece = self._source.limiter.piece(chunk.length - done)
+            data[done : done + piece] = self._source.read(reader, self._path(chunk), chunk.start + done, piece)
+            done += piece
+            self._progress.add(piece)
+        return data
+
+    def _store(self, index: int, chunk: Chunk, data: bytearray) -> None:
+        fd = self._outputs.handle(chunk.file)
+        write(fd, memoryview(data), chunk.start)
+        self._flusher.written(index, fd, chunk.length, hashlib.sha256(data), chunk.length)
+
+    def _path(self, chunk: Chunk) -> str:
+        return f"{self._source.root}/{self._ledger.goal.files[chunk.file].name}"

@@ -14,7 +14,7 @@ _NOTHING = re.compile(r"[ \t]*(?:#|\r?\n|\Z)")
 _WORD = re.compile(r"[^\s,\[\]{}#=.\"']+|.")
 _STATEMENT = re.compile(r"[\w\"'.-]+[ \t]*=|\[\[?[ \t]*[A-Za-z_\"'][\w\"'.-]*[ \t]*\]\]?[ \t]*(?:#|\r?\n|\Z)")
 _CONFLICT = tuple(re.compile(rf"^{mark}{{7}}(?=[ \r\n]|\Z)", re.MULTILINE) for mark in "<=>")
-_FORBIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ufeff]")
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]|\r(?!\n)")
 _CLOSING = {"[": "]", "{": "}"}
 
 
@@ -170,7 +170,9 @@ def _value(failure: _Failure) -> TomlError:
 def _equals(failure: _Failure) -> TomlError:
     key = _last_key(failure.before)
     if failure.at_end or failure.found in (",", "]", "}"):
-        return failure.here(f"`{key}` has neither `=` nor a value", f"write `{key} = …`", "expected `=`")
+        end = len(failure.text[: failure.offset].rstrip())
+        message = f"`{key}` has neither `=` nor a value"
+        return TomlError(message, Span(end - len(key), end), help=f"write `{key} = …`", label="expected `=` after this")
     found = _show(failure)
     if found == ":":
         return failure.here(f"`:` stands after the key `{key}`", "TOML puts `=` between key and value", "expected `=`")

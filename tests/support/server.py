@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -13,12 +14,12 @@ from urllib.parse import parse_qs, urlsplit
 
 @dataclass(frozen=True)
 class Asked:
-    """A request."""
+    """A request; names of headers are found in any case."""
 
     method: str
     path: str
     query: Mapping[str, str]
-    headers: Mapping[str, str]
+    headers: Message
     body: bytes
 
 
@@ -82,7 +83,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             parts = urlsplit(self.path)
             query = {name: values[0] for name, values in parse_qs(parts.query).items()}
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            asked = Asked(self.command, parts.path, query, dict(self.headers.items()), body)
+            asked = Asked(self.command, parts.path, query, self.headers, body)
             server.asked.append(asked)
             self.reply(server.answer(asked))
 

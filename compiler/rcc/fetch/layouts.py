@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from threading import Event
+
 from rcc.diagnostic import Findings
 from rcc.fetch.failure import FetchError, attempt
 from rcc.fetch.hashing import same_bytes
@@ -49,25 +52,23 @@ def _index(snapshot: Snapshot, sources: Sources) -> bytes | None:
 def _headers(
     names: tuple[str, ...], index: bytes | None, snapshot: Snapshot, sources: Sources
 ) -> tuple[dict[str, Shard], Findings]:
-    """The headers of shards, several at the same time."""
+    """The headers of shards, several at the same time; after the first failure no more are asked for."""
     guesses = header_guesses(index)
+    failed = Event()
     sources.progress.begin("reading headers", len(names))
 
     def header(name: str) -> tuple[Shard | None, Findings]:
-        size = snapshot.files[name].size
-        models = sources.models
-        answer, failed = attempt(
-            lambda: read_header(
-                name, size, guesses.get(name, 0), lambda start, end: models.read(snapshot, name, start, end)
-            )
-        )
+        if failed.is_set():
+            return None, ()
+        size, guess = snapshot.files[name].size, guesses.get(name, 0)
+        read = partial(sources.models.read, snapshot, name)
+        answer, refused = attempt(lambda: read_header(name, size, guess, read))
+        shard, refused = answer or (None, refused)
+        if refused:
+            failed.set()
         sources.progress.advance(1)
-        return answer or (None, failed)
+        return shard, refused
 
-    shards: dict[str, Shard] = {}
-    found: Findings = ()
-    for name, (shard, refused) in zip(names, sources.pool.map(header, names), strict=True):
-        if shard:
-            shards[name] = shard
-        found += refused
-    return shards, found
+    answers = dict(zip(names, sources.pool.map(header, names), strict=True))
+    found = [refused for _, refused in answers.values() if refused]
+    return {name: shard for name, (shard, _) in answers.items() if shard}, (found[0] if found else ())

@@ -29,6 +29,8 @@ _CONTAINER: Mapping[str, tuple[str, ...]] = {
     "tensor_parallel_size": _COMMAND,
 }
 """The container's fields that a key of another name decides."""
+_GROUP = ("healthcheck", "listen", "port")
+"""Keys that decide where and how the group's health is asked."""
 _RANK: Mapping[str, tuple[str, ...]] = {
     "assert": ("asserts",),
     "port": ("ports",),
@@ -41,6 +43,8 @@ def reached(plan: Plan, key: str, ranks: Iterable[int], targets: Iterable[Chosen
     """Paths of the artifacts that a key's value, on these ranks, has a part in; found by changing it."""
     targets = tuple(targets)
     other = replace(plan, ranks=tuple(_changed_rank(one, key) if one.rank in ranks else one for one in plan.ranks))
+    if key in _GROUP:
+        other = replace(other, group=replace(plan.group, health=_changed(plan.group.health)))
     before, after = _files(plan, targets), _files(other, targets)
     paths = before.keys() | after.keys()
     return tuple(sorted(path for path in paths if before.get(path) != after.get(path)))

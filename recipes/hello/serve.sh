@@ -6,4 +6,8 @@ mkdir -p /tmp/www
 printf '%s\n' "$GREETING" > /tmp/www/index.html
 printf 'ok\n' > /tmp/www/health
 
-exec httpd -f -p "$1" -h /tmp/www
+# The first process of a container ends on a signal only if it says so itself.
+httpd -f -p "$1" -h /tmp/www &
+server=$!
+trap 'kill "$server"' INT TERM
+wait "$server" || :

@@ -1,0 +1,216 @@
+"""The command line as such: help, exit codes, streams, what it finds by itself."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import patch
+
+import click
+import pytest
+
+from tests.support.cli import call_rcc, clean_env, run_rcc
+from tests.support.paths import RECIPES
+
+RCC = str(Path(sys.executable).with_name("rcc"))
+HELLO = RECIPES / "hello"
+NODES = '\n[[nodes]]\nname = "{}"\nhost = "10.0.0.11"\n'
+
+
+def commands() -> list[str]:
+    from rcc.cli import command_line
+
+    return command_line.list_commands(click.Context(command_line))
+
+
+def test_help_lists_every_command_with_a_line(tmp_path: Path) -> None:
+    lines = call_rcc("--help", cwd=tmp_path).out.splitlines()
+
+    assert commands()
+    for name in commands():
+        assert any(line.startswith(f"  {name} ") and line.endswith(".") for line in lines), name
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_explains_itself_within_a_fixed_width(name: str, tmp_path: Path) -> None:
+    wide, narrow = (call_rcc(name, "--help", cwd=tmp_path, env={"COLUMNS": columns}) for columns in ("200", "20"))
+
+    assert wide.code == 0, wide.text
+    assert wide.out == narrow.out
+    assert max(map(len, wide.out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["bulid"], "Did you mean `build`?"),
+        (["build", "--targt", "shell"], "Did you mean"),
+        (["build", "x", "--locked", "--frozen"], "exclude each other"),
+        (["schema", "recipes"], "the formats are"),
+        (["build"], "there is no rcc.toml"),
+        (["freeze", "x", "--label", "a/b"], "A label is"),
+        (["freeze", "x", "--label", "a", "--at", "yesterday"], "is no time"),
+    ],
+)
+def test_wrong_usage_is_said_and_ends_with_2(arguments: list[str], said: str, tmp_path: Path) -> None:
+    ran = call_rcc(*arguments, cwd=tmp_path)
+
+    assert ran.code == 2, ran.text
+    assert said in ran.err
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize("command", ["build", "plan", "explain", "grade", "stage --rank 0", "freeze --label x"])
+def test_a_missing_recipe_ends_with_2(command: str, tmp_path: Path) -> None:
+    ran = call_rcc(*command.split(), "nowhere.toml", cwd=tmp_path)
+
+    assert ran.code == 2
+    assert "RCC007" in ran.err
+    assert "`nowhere.toml`" in ran.err
+
+
+def test_a_folder_without_a_recipe_is_a_missing_recipe(tmp_path: Path) -> None:
+    ran = call_rcc("build", ".", cwd=tmp_path)
+
+    assert ran.code == 2
+    assert "`recipe.toml`" in ran.err
+
+
+def test_a_bug_ends_with_3_and_what_to_paste_without_secrets(tmp_path: Path) -> None:
+    secret, home = "hunter2-hunter2", str(tmp_path)
+    error = RuntimeError(f"no {secret} and no hf_{'x' * 20} in {home}/a\x1b[31m")
+    with patch("rcc.cli.compiling.load", side_effect=error):
+        ran = call_rcc("build", HELLO, cwd=tmp_path, env={"MY_TOKEN": secret})
+
+    assert ran.code == 3
+    assert "rcc 0." in ran.err
+    assert "rcc/cli/compiling.py:" in ran.err
+    assert "RuntimeError: no *** and no *** in ~/a" in ran.err
+    assert "\x1b" not in ran.err
+
+
+def test_an_interrupt_ends_with_130_and_no_traceback(tmp_path: Path) -> None:
+    with patch("rcc.cli.compiling.load", side_effect=KeyboardInterrupt):
+        ran = call_rcc("build", HELLO, cwd=tmp_path)
+
+    assert ran.code == 130
+    assert "Traceback" not in ran.text
+
+
+def test_a_reader_that_leaves_is_nothing_to_complain_about(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, RCC, "schema", "recipe"]
+    done = subprocess.run(
+        command, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, env=clean_env(tmp_path), check=False
+    )
+    os.close(writer)
+
+    assert done.stderr == b""
+
+
+def test_output_is_utf_8_in_any_locale(tmp_path: Path) -> None:
+    env = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    (tmp_path / "recipe.toml").write_text('id = "é"\n')
+    inside, plain = (run_rcc("plan", ".", cwd=tmp_path, env=one) for one in (env, {}))
+
+    assert "é" in inside.err
+    assert inside.err == plain.err
+
+
+def on_a_terminal(*arguments: str, cwd: Path, env: dict[str, str]) -> str:
+    """What rcc's stderr shows on a terminal."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, RCC, *arguments]
+    subprocess.run(command, cwd=cwd, env={**clean_env(cwd), **env}, stdout=theirs, stderr=theirs, check=False)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(ours, 65536)
+        except OSError:  # all is read: the other end is closed
+            break
+    os.close(ours)
+    return shown.decode()
+
+
+@pytest.mark.parametrize(
+    ("env", "colored"),
+    [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+)
+def test_colour_is_for_terminals_that_want_it(env: dict[str, str], colored: bool, tmp_path: Path) -> None:
+    shown = on_a_terminal("plan", "nowhere.toml", cwd=tmp_path, env=env)
+
+    assert "RCC007" in shown
+    assert ("\x1b[" in shown) == colored
+
+
+def test_what_a_recipe_holds_does_nothing_to_a_terminal(tmp_path: Path) -> None:
+    evil = "\\u001b]0;owned\\u0007 \\u009b31m \\u202eend"
+    (tmp_path / "recipe.toml").write_text(f'id = "x"\nengine = "custom"\ndocker_image = "a:1"\n"{evil}" = 1\n')
+    shown = on_a_terminal("plan", ".", cwd=tmp_path, env={"TERM": "dumb"})
+
+    assert "unknown key" in shown
+    assert not set(shown) & {"\x1b", "\x07", "\x9b", "\u202e"}
+
+
+def test_completion_knows_the_commands(tmp_path: Path) -> None:
+    env = {"_RCC_COMPLETE": "bash_complete", "COMP_WORDS": "rcc ro", "COMP_CWORD": "1"}
+
+    assert "rollback" in run_rcc(cwd=tmp_path, env=env).out
+    assert "_RCC_COMPLETE" in run_rcc(cwd=tmp_path, env={"_RCC_COMPLETE": "bash_source"}).out
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A git repository with a recipe two folders down, and a cluster file in every folder from above to there."""
+    folder = tmp_path / "above/top/mid/low"
+    folder.mkdir(parents=True)
+    (tmp_path / "above/top/.git").mkdir()
+    for path in (HELLO / "recipe.toml", HELLO / "serve.sh"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    for above in ("low", "mid", "top", "above"):
+        place = next(one for one in (folder, *folder.parents) if one.name == above)
+        (place / "cluster.toml").write_text(f'name = "{above}"' + NODES.format(above))
+    return folder
+
+
+def node_of(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> tuple[str, str]:
+    """The node that a plan is for, and what was said on the way."""
+    ran = call_rcc("plan", *arguments, "--json", cwd=cwd, env=env)
+    assert ran.code == 0, ran.text
+    return ran.json()["ranks"][0]["node"], ran.err
+
+
+def test_the_nearest_cluster_file_up_to_the_repository_s_top_is_used_and_said(project: Path) -> None:
+    assert node_of(".", cwd=project) == ("low", "cluster: cluster.toml\n")
+    (project / "cluster.toml").unlink()
+    assert node_of(".", cwd=project) == ("mid", "cluster: ../cluster.toml\n")
+    (project.parent / "cluster.toml").unlink()
+    assert node_of("mid/low/recipe.toml", cwd=project.parents[1]) == ("top", "cluster: cluster.toml\n")
+    (project.parents[1] / "cluster.toml").unlink()
+    assert node_of(".", cwd=project) == ("localhost", "")
+
+
+def test_without_a_repository_no_cluster_file_above_is_used(project: Path) -> None:
+    (project.parents[1] / ".git").rmdir()
+    (project / "cluster.toml").unlink()
+
+    assert node_of(".", cwd=project) == ("localhost", "")
+
+
+def test_a_cluster_file_that_is_named_goes_before_the_variable_and_that_before_the_search(project: Path) -> None:
+    variable = {"RCC_CLUSTER": str(project.parent / "cluster.toml")}
+
+    assert node_of(".", cwd=project, env=variable)[0] == "mid"
+    assert node_of(".", "-c", "../../cluster.toml", cwd=project, env=variable)[0] == "top"
+
+
+def test_the_lock_is_the_one_beside_the_recipe(project: Path) -> None:
+    (project / "recipe.lock").write_text("<<<<<<< HEAD\n")
+    assert "recipe.lock:1:1" in call_rcc("build", ".", cwd=project).err
+    (project / "recipe.toml").rename(project / "a.recipe.toml")
+    assert "recipe.lock" not in call_rcc("plan", "a.recipe.toml", cwd=project).err
+    (project / "a.recipe.lock").write_text("<<<<<<< HEAD\n")
+    assert "a.recipe.lock:1:1" in call_rcc("plan", "a.recipe.toml", cwd=project).err

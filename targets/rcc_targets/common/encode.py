@@ -38,7 +38,7 @@ def comment(value: object) -> Encoded:
 
 def csv_field(value: str) -> str:
     """A field of docker's `--mount`, which reads one CSV record."""
-    return '"' + value.replace('"', '""') + '"' if re.search(r'[",\n]', value) else value
+    return '"' + value.replace('"', '""') + '"' if re.search(r'[",\r\n]', value) else value
 
 
 def yaml(value: object) -> Encoded:

@@ -8,32 +8,61 @@ from __future__ import annotations
 
 from posixpath import dirname
 
+from rcc_targets.common.encode import csv_field
+from rcc_targets.common.render import Encoded
+
+HOME = "%h"
+"""The specifier for the home of who runs the manager: of root, for units of the system."""
+
 _SHORT = {"\\": "\\\\", '"': '\\"', "%": "%%", "$": "$$", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def word(text: str) -> str:
+def word(text: str) -> Encoded:
     """A word of an Exec line."""
-    return '"' + "".join(_SHORT.get(one) or _raw_or_hex(one) for one in text) + '"'
+    return Encoded(f'"{_escaped(text)}"')
 
 
-def path_word(path: str) -> str:
+def home_word(path: str) -> Encoded:
+    """A path as such a word; `~/` is the home of who runs the manager."""
+    return Encoded(f'"{HOME}{_escaped(path[1:])}"') if path.startswith("~/") else word(path)
+
+
+def mount_word(source: str, target: str, read_only: bool) -> Encoded:
+    """A bind mount as docker's `--mount` reads it: one CSV record. The source may start with `~/` or a specifier."""
+    end = "," + csv_field(f"target={target}") + (",readonly" if read_only else "")
+    known, _, rest = source.partition("/")
+    if known in ("~", "%t"):
+        # What the specifier stands for is not known here, so that its field is quoted whatever it holds.
+        before, after = 'type=bind,"source=', rest.replace('"', '""') + '"' + end
+        folder = HOME if known == "~" else known
+        return Encoded(f'"{_escaped(before)}{folder}/{_escaped(after)}"')
+    return word("type=bind," + csv_field(f"source={source}") + end)
+
+
+def path_word(path: str) -> Encoded:
     """A path among the words of RequiresMountsFor=, which knows no variables and no escape but the backslash's own.
 
     A path that cannot be said there gives way to the nearest folder above it that can.
     """
     while not _sayable(path):
         path = dirname(path)
-    return '"' + path.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '"'
+    start, rest = (HOME, path[1:]) if path.startswith("~/") else ("", path)
+    return Encoded('"' + start + rest.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '"')
 
 
-def line(text: str) -> str:
+def line(value: object) -> Encoded:
     """The rest of a line that knows no quotes, as of Description=; what it cannot say becomes a blank."""
-    return " ".join("".join(one if _sayable(one) else " " for one in text).split()).rstrip("\\").replace("%", "%%")
+    kept = "".join(one if _sayable(one) else " " for one in str(value))
+    return Encoded(" ".join(kept.split()).rstrip("\\").replace("%", "%%"))
 
 
 def fits_line(text: str) -> bool:
     """Whether `line` says the text as it is."""
     return line(text).replace("%%", "%") == text
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SHORT.get(one) or _raw_or_hex(one) for one in text)
 
 
 def _sayable(text: str) -> bool:

@@ -401,7 +401,10 @@ def test_variables_that_are_not_refused_survive_the_shell(shell: str, name: str,
     assert f"{name}=q7" in out.decode().split("\0")
 
 
-OF_THE_SHELL = (*"PWD OLDPWD SHLVL _ IFS PPID OPTIND UID RANDOM BASH_X PS1 rcc_gid A.B 1A".split(), "a b")
+OF_THE_SHELL = (
+    "PWD", "OLDPWD", "SHLVL", "_", "IFS", "PPID", "OPTIND", "UID", "RANDOM", "BASH_X", "PS1", "rcc_gid", "A.B", "1A",
+    "a b",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OF_THE_SHELL)

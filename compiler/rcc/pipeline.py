@@ -91,8 +91,9 @@ def load(inputs: Inputs, options: Options, files: Files) -> tuple[Loaded | None,
     if recipe is None or cluster is None:
         return None, in_order(found)
     carried, of_files = read_carried(recipe, files)
+    beside = posixpath.dirname(recipe.layers.origin(("extra_mounts",)).source.name)
     for name, one in carried.items():
-        recorder.hashes[posixpath.join(posixpath.dirname(inputs.recipe), name)] = one.sha256
+        recorder.hashes[posixpath.join(beside, name)] = one.sha256
     lock, of_lock = _lock(inputs, options, recipe, carried, recorder)
     found = in_order((*found, *of_files, *of_lock))
     if has_errors(found):

@@ -19,11 +19,10 @@ from rcc.plan.model import (
     Model,
     Plan,
     Rank,
-    Staging,
 )
 from rcc.plan.mounts import mounts_of
 from rcc.plan.unpinned import unpinned_of
-from rcc.resolve.model import Resolved, ResolvedFile, ResolvedImage, ResolvedRank, ResolvedStaging
+from rcc.resolve.model import Resolved, ResolvedFile, ResolvedImage, ResolvedRank
 from rcc.resolve.models import host_path, model_paths
 
 ENTER = ("sh", "/rcc/enter")
@@ -132,12 +131,8 @@ def _rank(resolved: Resolved, rank: ResolvedRank) -> Rank:
         gid=Gid(rank.hca, str(node.meeting_address)) if rank.gid_index == "auto" else None,
         asserts=tuple(Assert(path, contains) for path, contains in rank.asserts),
         container=_container(resolved, rank, gpus),
-        staging=tuple(_staging(block) for block in rank.staging),
+        staging=rank.staging,
     )
-
-
-def _staging(block: ResolvedStaging) -> Staging:
-    return Staging(**{name: getattr(block, name) for name in ResolvedStaging.__slots__})
 
 
 def _container(resolved: Resolved, rank: ResolvedRank, gpus: int) -> Container:

@@ -11,6 +11,10 @@ from dataclasses import field
 from typing import Literal
 
 from rcc.quick import dataclass
+from rcc.resolve.model import ResolvedStaging
+
+Staging = ResolvedStaging
+"""Staging blocks are resolved as targets say them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,31 +136,6 @@ class Container:
     restart: str
     healthcheck: Healthcheck | None
     labels: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Staging:
-    """What one rank has on its own disk before the engine starts (4-staging.md).
-
-    `layout` and `rows` (layer to half-open range) are null without a lock. `source` is `org/name@commit` where known.
-    """
-
-    id: str
-    kind: str
-    format: str | None
-    src: str
-    dst: str
-    tensors: str | None
-    tiling: str | None
-    manifest: str | None
-    serve: bool
-    include: tuple[str, ...]
-    exclude: tuple[str, ...]
-    min_free: int | None
-    rate_limit: int | None
-    source: str | None
-    layout: str | None
-    rows: Mapping[str, tuple[int, int]] | None
 
 
 @dataclass(frozen=True, slots=True)

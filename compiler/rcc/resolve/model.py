@@ -87,7 +87,10 @@ class ResolvedModel:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedStaging:
-    """A staging block for one rank; `source` is `org/name@commit`, `rows` by layer as half-open ranges."""
+    """What one rank has on its own disk before the engine starts, also in the plan.
+
+    `layout` and `rows` (layer to half-open range) are None without a lock. `source` is `org/name@commit` where known.
+    """
 
     id: str
     kind: str

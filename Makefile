@@ -64,7 +64,7 @@ requirements: $(READY)
 	@for name in build dev; do \
 		test $$name = build && from=requirements/build.in || from='--extra lock --extra dev pyproject.toml'; \
 		CUSTOM_COMPILE_COMMAND='make requirements' build/pip-tools/bin/pip-compile -q --upgrade --generate-hashes \
-			--allow-unsafe --strip-extras --no-annotate --no-emit-index-url --no-emit-find-links \
+			--strip-extras --no-annotate --no-emit-index-url --no-emit-find-links \
 			--no-emit-trusted-host --output-file requirements/$$name.txt $$from || exit 1; done
 
 clean:

@@ -22,8 +22,8 @@ class Missing:
 
 
 KNOWN = (
-    "`hf`, `id`, `rank`, `nnodes`, `port`, `topology`, `recipe.name`, `cluster.name`, and those below `node.`, `head.`, "
-    "`model.`, `models.<id>.`, `staging.<id>.` and `vars.`"
+    "`hf`, `id`, `rank`, `nnodes`, `port`, `topology`, `recipe.name`, `cluster.name`, and those below "
+    "`node.`, `head.`, `model.`, `models.<id>.`, `staging.<id>.` and `vars.`"
 )
 
 LATE = Missing(

@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rcc.source import Path, Place, Source, Span
+from rcc.syntax.document import Part
 
 _TOKEN = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<mark>[{}\[\],:])|[^\s{}\[\],:"]+', re.DOTALL)
 
@@ -60,12 +62,18 @@ def _next_place(around: list[_Open]) -> tuple[Path, Span | None]:
     return (*inner.path, inner.step), inner.step_span
 
 
-def place_in(source: Source, path: Path) -> Place:
-    """Where the value at `path` of a valid JSON text stands, else its nearest parent that is there."""
-    spans = {member.path: member.value for member in members(source.text)}
+@lru_cache(maxsize=1)
+def _by_path(source: Source) -> dict[Path, Member]:
+    return {member.path: member for member in members(source.text)}
+
+
+def place_in(source: Source, path: Path, part: Part = "value") -> Place:
+    """Where the value at `path` of a valid JSON text stands, or its key, else its nearest parent that is there."""
+    found = _by_path(source)
     for end in range(len(path), 0, -1):
-        if path[:end] in spans:
-            return Place(source, spans[path[:end]])
+        member = found.get(path[:end])
+        if member:
+            return Place(source, member.key if part == "key" and member.key else member.value)
     return Place(source, Span(0, 0))
 
 

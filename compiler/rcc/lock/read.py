@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from rcc.diagnostic import Finding, Findings, Label, finding, has_errors
 from rcc.lock.model import REVISION, VERSION, Lock, tree_hash
-from rcc.lock.places import members, place_in, repeated
+from rcc.lock.places import place_in, repeated
 from rcc.lock.shapes import lock_shape
 from rcc.lock.wanted import COMMIT
 from rcc.lock.write import canonical
@@ -135,18 +135,11 @@ def _read(source: Source, values: Any, newer: bool) -> tuple[Lock | None, Findin
     problems: list[Problem] = []
     lock = lock_shape(newer)(values, (), problems)
     if problems:
-        return None, tuple(finding("RCC612", one.message, _place(source, one), help=RESTORE) for one in problems)
+        return None, tuple(
+            finding("RCC612", one.message, place_in(source, one.path, one.part), help=RESTORE) for one in problems
+        )
     found = (*_edited(source, lock), *_layout_of_text(source, values))
     return (None if has_errors(found) else lock), found
-
-
-def _place(source: Source, problem: Problem) -> Place:
-    if problem.part == "key":
-        spans = {member.path: member.key for member in members(source.text)}
-        key = spans.get(problem.path)
-        if key:
-            return Place(source, key)
-    return place_in(source, problem.path)
 
 
 def _edited(source: Source, lock: Lock) -> Findings:

@@ -17,6 +17,7 @@ from typing import Any
 
 from rcc.diagnostic import Finding, finding
 from rcc.emit.manifest import Manifest
+from rcc.recipe.reference import Reference, parse_reference
 
 SMALL = 16 << 20
 """Larger files of a snapshot are compared by their size alone, unless all is asked for."""
@@ -47,8 +48,8 @@ def _images(manifest: Manifest) -> Iterator[Finding]:
         if docker is None:
             yield finding("RCC1117", "there is no docker to ask for the image", help="name one with RCC_DOCKER")
             return
-        name = image["reference"].partition("@")[0].rpartition(":")[0] or image["reference"]
-        reference = f"{name}@{digest}"
+        asked = parse_reference(image["reference"])
+        reference = f"{asked.name}@{digest}" if isinstance(asked, Reference) else digest
         inspect = [*docker, "image", "inspect", "--format", "{{json .RepoDigests}}", reference]
         done = subprocess.run(inspect, capture_output=True, text=True, check=False)  # noqa: S603 - docker, or RCC_DOCKER
         if done.returncode or digest not in done.stdout:

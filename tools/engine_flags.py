@@ -64,6 +64,8 @@ def _line(flag: dict[str, Any], engine: str) -> str:
     # vLLM's help texts use the word for other things than the flag itself.
     if flag["deprecated"] and engine == "sglang":
         words.append("deprecated")
+    if flag["action"] == "AppendAction":
+        words.append("repeats")
     choices = [str(one) for one in flag["choices"] or () if one is not None and "<" not in str(one)]
     return " ".join([*words, ":", *choices] if choices else words)
 

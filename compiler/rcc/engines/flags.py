@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import tomli
 
@@ -155,13 +156,10 @@ def flag_table(engine: str) -> FlagTable | None:
 
 
 @cache
-def owned_flags(engine: str) -> Mapping[str, str]:
-    """Flags that the compiler appends for an engine with a table, each with the recipe key that decides it."""
+def engine_data(engine: str) -> Mapping[str, Any]:
+    """What a built-in engine's data file says, as TOML has it; empty where there is none."""
     data = Path(__file__).with_name(f"{engine}.toml")
-    if engine not in WITH_TABLES or not data.exists():
-        return {}
-    owned: dict[str, str] = tomli.loads(data.read_text("utf-8")).get("owned", {})
-    return owned
+    return tomli.loads(data.read_text("utf-8")) if data.is_file() else {}
 
 
 def _word(args: Sequence[str], index: int) -> Occurrence:

@@ -1,0 +1,126 @@
+"""Lints one file as the command line has it: with its bases, its lock, the files that it carries, and a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rcc.diagnostic import Finding, Findings, finding, has_errors
+from rcc.lint.check import check_recipe, check_rules
+from rcc.lint.kind import kind_of
+from rcc.lint.report import finished
+from rcc.source import whole
+
+if TYPE_CHECKING:
+    from rcc.cluster.model import ClusterFile
+    from rcc.lock.model import Lock
+    from rcc.recipe.layers import Read
+    from rcc.recipe.model import RecipeFile
+    from rcc.resolve.model import ResolvedFile
+
+
+def lint_file(name: str, read: Read, cluster: ClusterFile | None) -> Findings:
+    """Everything that is wrong with a file, whichever kind it is of."""
+    try:
+        data = read(name)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        return (finding("RCC007", f"cannot read `{name}`: {reason}", whole(name)),)
+    kind = kind_of(name, data)
+    if kind == "recipe":
+        return _lint_recipe(name, read, cluster)
+    if kind == "cluster":
+        return _lint_cluster(name, data)
+    return _lint_lock(name, data) if kind == "lock" else _lint_settings(name)
+
+
+def _lint_cluster(name: str, data: bytes) -> Findings:
+    from rcc.lint.clusters import check_cluster
+    from rcc.lint.order import renamed
+
+    document, found = check_cluster(name, data)
+    return finished(renamed(found), [document] if document else [], document, cluster=True, lock=False)
+
+
+def _lint_lock(name: str, data: bytes) -> Findings:
+    from rcc.lock.read import read_lock
+    from rcc.staging.locked import check_layouts
+
+    lock, found = read_lock(name, data)
+    if lock is not None:
+        found = (*found, *check_layouts(lock, whole(name, data.decode()).source))
+    return finished(found, [], None, cluster=False, lock=True)
+
+
+def _lint_settings(name: str) -> Findings:
+    from rcc.cli.lint_settings import choices_at
+
+    return choices_at(os.path.dirname(name) or ".")[1]
+
+
+def _lint_recipe(name: str, read: Read, cluster: ClusterFile | None) -> Findings:
+    file, document, found = check_recipe(name, read)
+    if any(one.code == "RCC004" for one in found):
+        from rcc.lint.order import renamed
+
+        found = renamed(found)
+    if file is None:
+        return finished(found, [document] if document else [], document, cluster=False, lock=False)
+    carried, of_files = _carried(file)
+    lock, of_lock = _lock(name, file, read, carried)
+    topology = None
+    if cluster is not None:
+        from rcc.lint.cluster import chosen_topology
+
+        topology = chosen_topology(cluster.cluster, file.recipe.topology)
+    found = (*found, *of_files, *of_lock, *check_rules(file, lock, cluster, topology))
+    documents = list(file.layers.documents)
+    if cluster is not None:
+        found = (*found, *_resolved(file, cluster, None if has_errors(of_lock) else lock, carried))
+        documents += [cluster.document] if cluster.document else []
+    return finished(found, documents, document, cluster=cluster is not None, lock=lock is not None)
+
+
+def _carried(file: RecipeFile) -> tuple[Mapping[str, ResolvedFile], Findings]:
+    """The files beside the recipe that it mounts."""
+    if not any(mount.carried for mount in file.recipe.extra_mounts):
+        return {}, ()
+    from rcc.cli.files import Disk
+    from rcc.pipeline import read_carried
+
+    return read_carried(file, Disk())
+
+
+def _lock(name: str, file: RecipeFile, read: Read, carried: Mapping[str, ResolvedFile]) -> tuple[Lock | None, Findings]:
+    """The lock beside the recipe, and where the two differ."""
+    path = name.removesuffix(".toml") + ".lock"
+    if not os.path.lexists(path):
+        return None, ()
+    from rcc.lock.asked import wanted_by
+    from rcc.lock.read import read_lock
+    from rcc.lock.stale import stale_findings
+    from rcc.lock.wanted import WantedFile
+
+    try:
+        data = read(path)
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        return None, (finding("RCC007", f"cannot read `{path}`: {reason}", whole(path)),)
+    wanted, found = wanted_by(file, [WantedFile(one.file, one.sha256, one.executable) for one in carried.values()])
+    lock, of_lock = read_lock(path, data)
+    if lock is None or wanted is None:
+        return lock, (*found, *of_lock)
+    return lock, (*found, *of_lock, *stale_findings(wanted, lock, whole(path, data.decode()).source))
+
+
+def _resolved(
+    file: RecipeFile, cluster: ClusterFile, lock: Lock | None, carried: Mapping[str, ResolvedFile]
+) -> tuple[Finding, ...]:
+    """What stands against running the recipe on the cluster."""
+    from rcc.resolve.model import Options, ResolvedFile
+    from rcc.resolve.resolve import resolve
+
+    missing = {one.host.text for one in file.recipe.extra_mounts if one.carried} - carried.keys()
+    stand_ins = {name: ResolvedFile(name, "0" * 64, False, b"") for name in missing}
+    return resolve(file, cluster, lock, Options(), {**carried, **stand_ins})[1]

@@ -1,0 +1,58 @@
+"""Makes the fixes of `rcc lint`, or shows what they would change."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from rcc.cli.rewriting import difference, rewrite
+from rcc.diagnostic import Finding
+from rcc.lint.mend import mended
+
+if TYPE_CHECKING:
+    from rcc.cli.lint import _Run as Run
+
+
+def mend(run: Run, names: tuple[str, ...], *, unsafe: bool, dry: bool) -> tuple[int, list[Finding]]:
+    """Whether anything would change (1) where nothing is written, and what is left to find."""
+    left: list[Finding] = []
+    changed = False
+    for name in run.files(names):
+        before = sys.stdin.buffer.read() if name == "-" else _read(name)
+        own = run.stdin_name if name == "-" else name
+        text = None if before is None else _decoded(before)
+        if text is None:
+            left += run.lint_one(own, before)
+            continue
+        after, findings = mended(
+            own,
+            text,
+            lambda text, own=own: tuple(run.lint_one(own, text.encode())),
+            unsafe=unsafe,  # type: ignore[misc]
+        )
+        left += findings
+        changed |= after != text
+        if dry:
+            click.echo(difference(own, text, after), nl=False)
+        elif name == "-":
+            click.echo(after.encode(), nl=False)
+        elif after != text:
+            rewrite(name, after)
+    return (1 if dry and changed else 0), left
+
+
+def _read(name: str) -> bytes | None:
+    try:
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _decoded(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None

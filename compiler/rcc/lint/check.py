@@ -1,0 +1,78 @@
+"""Checks files: everything that reading finds, and every family of rules that can have something to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from rcc.diagnostic import Finding, Findings
+from rcc.lint.context import Context
+from rcc.recipe.keys import LANGUAGE
+from rcc.recipe.layers import Read
+from rcc.recipe.model import RecipeFile
+from rcc.recipe.read import read_recipe
+from rcc.syntax.document import Document
+
+if TYPE_CHECKING:
+    from rcc.cluster.model import ClusterFile
+    from rcc.lock.model import Lock
+
+# A family's module is imported for the first recipe that gives it anything to look at.
+_FAMILIES: tuple[tuple[str, Callable[[Context], object]], ...] = (
+    ("agreement", lambda context: True),
+    ("flags", lambda context: context.recipe.args),
+    ("mounts", lambda context: context.recipe.extra_mounts),
+    ("pinning", lambda context: True),
+    ("staging", lambda context: context.recipe.staging),
+    ("templates", lambda context: _holds(context, "{{", "<<", "$")),
+)
+
+
+def _holds(context: Context, *marks: str) -> bool:
+    return any(mark in one.source.text for one in context.file.layers.documents for mark in marks)
+
+
+def check_recipe(name: str, read: Read) -> tuple[RecipeFile | None, Document | None, Findings]:
+    """Reads a recipe, and finds what is wrong with its text and its tables; also what stands in a broken one."""
+    file, found = read_recipe(name, read)
+    document = file.layers.top if file else _readable(name, read)
+    if document is not None:
+        found = (*found, *_check_document(document))
+    return file, document, found
+
+
+def _readable(name: str, read: Read) -> Document | None:
+    from rcc.syntax.document import read_document
+
+    try:
+        return read_document(name, read(name))[0]
+    except OSError:
+        return None
+
+
+def _check_document(document: Document) -> Iterator[Finding]:
+    from rcc.lint import order, secrets
+
+    yield from order.check(document, LANGUAGE)
+    yield from secrets.check_secret_in_clear(document.source)
+
+
+def check_rules(
+    file: RecipeFile, lock: Lock | None = None, cluster: ClusterFile | None = None, topology: str | None = None
+) -> Iterator[Finding]:
+    """What the rules find in a recipe that can be read; with the topology's profile where a cluster is given."""
+    context = Context(file, lock, cluster, topology)
+    for module, applies in _FAMILIES:
+        if applies(context):
+            yield from import_module(f"rcc.lint.{module}").check(context)
+    if file.recipe.env or (cluster and topology):
+        from rcc.lint import environment, nccl
+
+        yield from environment.check(context.variables)
+        if any(name.startswith("NCCL_") for name in context.variables):
+            yield from nccl.check(context.variables)
+    if cluster is not None:
+        from rcc.lint import cluster as together
+
+        yield from together.check(context)

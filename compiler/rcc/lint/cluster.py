@@ -1,0 +1,78 @@
+"""A recipe and its cluster together, and a cluster file on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rcc.cluster.model import Cluster, ClusterFile
+from rcc.diagnostic import Finding, Label, finding
+from rcc.lint.context import Context
+from rcc.lint.nccl_table import number_of
+from rcc.lint.variables import Variables
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """What only a recipe with a cluster shows."""
+    assert context.cluster is not None
+    yield from check_profile(context)
+    yield from check_fabric(context.cluster, context.variables, context.recipe.required_nodes)
+
+
+def check_profile(context: Context) -> Iterator[Finding]:
+    """RCC403 and RCC404: the recipe's environment against the cluster's profile."""
+    own = Variables(context.recipe.env, context.file.layers.origin)
+    for name, text in own.known():
+        below = context.profile.text(name)
+        if below is None:
+            continue
+        label = Label(context.profile.place(name, "key"), "the profile's value")
+        place = own.place(name, "key")
+        if below == text:
+            message = f"`{name}` repeats the cluster's profile"
+            yield finding("RCC404", message, place, labels=[label], help="remove it, unless other clusters need it")
+        else:
+            message = f"`{name}` is `{text}` here and `{below}` in the cluster's profile: the recipe wins"
+            yield finding("RCC403", message, place, labels=[label])
+
+
+def check_fabric(cluster: ClusterFile, variables: Variables, required: int) -> Iterator[Finding]:
+    """RCC912 and RCC913: fabric addresses, the range that NCCL searches, and the length of its subnets."""
+    text = variables.text("NCCL_IB_ADDR_RANGE")
+    if not text or "/" not in text:
+        return
+    from ipaddress import ip_address, ip_network  # too slow for every run
+
+    try:
+        network = ip_network(text, strict=False)
+    except ValueError:
+        return
+    length = number_of(variables.text("NCCL_IB_SUBNET_PREFIX_LEN"))
+    if length is not None and 1 <= length <= 32 and length < network.prefixlen:
+        label = Label(variables.place("NCCL_IB_ADDR_RANGE"), "the range")
+        message = f"subnets of {length} bits are larger than the range `{text}`"
+        place = variables.place("NCCL_IB_SUBNET_PREFIX_LEN")
+        yield finding("RCC913", message, place, labels=[label], help=f"write {network.prefixlen}")
+    for index, node in enumerate(cluster.cluster.nodes[:required]):
+        try:
+            outside = node.fabric is not None and ip_address(node.fabric) not in network
+        except ValueError:
+            continue
+        if outside:
+            label = Label(variables.place("NCCL_IB_ADDR_RANGE"), "the range that NCCL searches")
+            message = f"the fabric address of `{node.name}` is not in `{text}`"
+            help = "correct one of the two: NCCL finds no address of this node"
+            yield finding("RCC912", message, cluster.place(("nodes", index, "fabric")), labels=[label], help=help)
+
+
+def profiles(cluster: ClusterFile) -> Iterator[tuple[str, Variables]]:
+    """Every profile of a cluster file."""
+    document = cluster.document
+    assert document is not None
+    for name, values in cluster.cluster.nccl.items():
+        yield name, Variables(values, lambda _: document)
+
+
+def chosen_topology(cluster: Cluster, stated: str | None = None) -> str | None:
+    """The profile that applies where the recipe states the given one, or none; None where there is no such profile."""
+    name = stated or cluster.topology or (next(iter(cluster.nccl)) if len(cluster.nccl) == 1 else None)
+    return name if name in cluster.nccl else None

@@ -1,0 +1,55 @@
+"""Checks cluster files and locks on their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rcc.cluster.keys import LANGUAGE
+from rcc.cluster.model import ClusterFile
+from rcc.cluster.read import read_cluster
+from rcc.diagnostic import Finding, Findings, finding
+from rcc.hardware import BUILT_IN
+from rcc.lint import environment, nccl, order, secrets
+from rcc.lint.cluster import check_fabric, chosen_topology, profiles
+from rcc.lint.variables import Variables
+from rcc.nearest import nearest_name
+from rcc.syntax.document import Document, read_document
+
+
+def check_cluster(name: str, data: bytes) -> tuple[Document | None, Findings]:
+    """Everything about a cluster file without a recipe."""
+    file, found = read_cluster(name, data)
+    document = file.document if file else read_document(name, data)[0]
+    if document is not None:
+        found = (*found, *order.check(document, LANGUAGE), *secrets.check_secret_in_clear(document.source))
+    if file is not None:
+        found = (*found, *_check(file))
+    return document, found
+
+
+def _check(file: ClusterFile) -> Iterator[Finding]:
+    for _, variables in profiles(file):
+        yield from environment.check(variables)
+        yield from nccl.check(variables)
+    yield from check_names(file)
+    topology = chosen_topology(file.cluster)
+    document = file.document
+    if topology is not None and document is not None:
+        variables = Variables(file.cluster.nccl[topology], lambda _: document)
+        yield from check_fabric(file, variables, len(file.cluster.nodes))
+
+
+def check_names(file: ClusterFile) -> Iterator[Finding]:
+    """RCC904 and RCC907: the topology and the hardware that the file itself names."""
+    cluster = file.cluster
+    if cluster.topology is not None and cluster.topology not in cluster.nccl:
+        near = nearest_name(cluster.topology, cluster.nccl)
+        help = f"did you mean `{near}`?" if near else f'add `[nccl."{cluster.topology}"]`'
+        message = f"the file has no NCCL profile `{cluster.topology}`"
+        yield finding("RCC904", message, file.place(("topology",)), help=help)
+    if cluster.hardware is not None and cluster.hardware not in (*cluster.profiles, *BUILT_IN):
+        near = nearest_name(cluster.hardware, (*cluster.profiles, *BUILT_IN))
+        listed = ", ".join(f"`{one}`" for one in BUILT_IN)
+        help = f"did you mean `{near}`?" if near else f"built in are {listed}"
+        message = f"no hardware profile is called `{cluster.hardware}`"
+        yield finding("RCC907", message, file.place(("hardware",)), help=help)

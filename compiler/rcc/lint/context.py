@@ -1,0 +1,66 @@
+"""What the rules look at."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rcc.lint.variables import Variables
+from rcc.recipe.model import RecipeFile
+from rcc.source import Path, Place
+
+if TYPE_CHECKING:
+    from rcc.cluster.model import ClusterFile
+    from rcc.engines.flags import Occurrence
+    from rcc.lock.model import Lock
+
+
+class Context:
+    """A recipe and, where they are known, the cluster and topology that it is for and the lock beside it."""
+
+    def __init__(
+        self,
+        file: RecipeFile,
+        lock: Lock | None = None,
+        cluster: ClusterFile | None = None,
+        topology: str | None = None,
+    ) -> None:
+        self.file = file
+        self.recipe = file.recipe
+        self.lock = lock
+        self.cluster = cluster
+        self.topology = topology
+
+    @cached_property
+    def profile(self) -> Variables:
+        """The cluster's profile; empty where none is known."""
+        if self.cluster is None or self.cluster.document is None or self.topology is None:
+            return Variables()
+        document = self.cluster.document
+        return Variables(self.cluster.cluster.nccl.get(self.topology, {}), lambda _: document)
+
+    @cached_property
+    def variables(self) -> Variables:
+        """The recipe's environment over the profile: what each rank gets, the node's own apart."""
+        return self.profile.under(Variables(self.recipe.env, self.file.layers.origin))
+
+    @cached_property
+    def flags(self) -> tuple[Occurrence, ...]:
+        """The arguments as the engine reads them; none where rcc has no table of its flags."""
+        from rcc.engines.flags import flag_table
+
+        table = flag_table(self.recipe.engine)
+        return table.parse([one.text for one in self.recipe.args]) if table else ()
+
+    def place(self, *path: str | int) -> Place:
+        """Where a value of the recipe stands."""
+        return self.file.place(path)
+
+    def inside(self, path: Path, start: int, end: int) -> Place:
+        """Where a part of a string of the recipe stands."""
+        return self.file.layers.origin(path).string_place(path, start, end)
+
+
+def is_plain(text: str) -> bool:
+    """Whether a string holds no template, so that its value is known."""
+    return "{{" not in text and "<<" not in text

@@ -1,0 +1,191 @@
+"""Fixes for findings: made when a finding is there, each proven by reading the file again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import tomli
+
+from rcc.diagnostic import Edit, Finding, Findings, Fix
+from rcc.source import Span
+from rcc.syntax.document import Document
+from rcc.syntax.edit import apply_fixes, move_to_top, move_under, remove, rename_header, write_key, write_string
+from rcc.syntax.nodes import Assignment, Header
+
+_Maker = Callable[[Document, Finding], Fix | None]
+_SUGGESTED = re.compile(r"did you mean `([^`]*)`\?")
+_REPLACED = re.compile(r"(?:without|in) quotes: `([^`]*)`")
+
+
+def with_fixes(findings: Iterable[Finding], document: Document) -> Findings:
+    """The findings of a file, with the fixes that rcc knows for them."""
+    return tuple(_with_fix(one, document) for one in findings)
+
+
+def _with_fix(one: Finding, document: Document) -> Finding:
+    if one.fix is not None or one.place is None or one.place.source.name != document.source.name:
+        return one
+    fix = _MAKERS.get(one.code, _suggested)(document, one)
+    return replace(one, fix=fix) if fix and _can_be_read(document, fix) else one
+
+
+def _can_be_read(document: Document, fix: Fix) -> bool:
+    """Whether the file is TOML afterwards, and no value is lost by a fix that only moves."""
+    try:
+        after = tomli.loads(apply_fixes(document.source.text, [fix])[0].removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    moved = len(fix.edits) > 1 and all(not edit.text or edit.span.start == edit.span.end for edit in fix.edits)
+    return not moved or sorted(_leaves(after)) == sorted(_leaves(document.values))
+
+
+def _leaves(value: Any, name: str = "") -> list[str]:
+    """Every value with the key that it has, wherever that stands."""
+    if isinstance(value, dict):
+        return [leaf for key, one in value.items() for leaf in _leaves(one, str(key))]
+    if isinstance(value, list):
+        return [leaf for one in value for leaf in _leaves(one, name)]
+    return [f"{name}={value!r}"]
+
+
+def _assignment(document: Document, finding: Finding) -> Assignment | None:
+    assert finding.place
+    at = finding.place.span.start
+    for one in document.tree.statements:
+        if isinstance(one, Assignment) and one.span.start <= at < one.span.end:
+            return one
+    return None
+
+
+def _header(document: Document, finding: Finding) -> Header | None:
+    assert finding.place
+    at = finding.place.span.start
+    headers = (one for one in document.tree.statements if isinstance(one, Header))
+    return next((one for one in headers if one.span.start <= at < one.span.end), None)
+
+
+def _to_top(document: Document, finding: Finding) -> Fix | None:
+    found = _assignment(document, finding)
+    return move_to_top(document.tree, found) if found else None
+
+
+def _to_owner(document: Document, finding: Finding) -> Fix | None:
+    """Under the table that has such a key: safe where there is one, else under the nearest one above."""
+    found = _assignment(document, finding)
+    owner = re.search(r"`(\w+)`", finding.help or "")
+    if found is None or owner is None:
+        return None
+    headers = [one for one in document.tree.statements if isinstance(one, Header) and len(one.key) == 1]
+    owners = [one for one in headers if one.key[0].name == owner[1]]
+    above = [one for one in owners if one.line.start < found.line.start]
+    fix = move_under(document.tree, found, (above or owners)[-1 if above else 0]) if owners else None
+    return replace(fix, safe=len(owners) == 1) if fix else None
+
+
+def _double_brackets(document: Document, finding: Finding) -> Fix | None:
+    header = _header(document, finding)
+    return Fix((rename_header(header, [one.name for one in header.key], array=True),)) if header else None
+
+
+def _to_siblings(document: Document, finding: Finding) -> Fix | None:
+    """The section, its comments with it, behind the sibling before it."""
+    header = _header(document, finding)
+    headers = [one for one in document.tree.statements if isinstance(one, Header)]
+    if header is None:
+        return None
+    index = headers.index(header)
+    siblings = [number for number in range(index) if headers[number].key[0].name == header.key[0].name]
+    text = document.source.text
+    end = headers[index + 1].block.start if index + 1 < len(headers) else len(text)
+    section = text[header.block.start : end]
+    newline = "\r\n" if "\r\n" in text else "\n"
+    at = headers[siblings[-1] + 1].block.start
+    lines = section.rstrip("\r\n") + newline + (newline if text[:at].endswith(newline * 2) else "")
+    return Fix((Edit(Span(at, at), lines), Edit(Span(header.block.start, end), "")))
+
+
+def _removed(*, safe: bool) -> _Maker:
+    def make(document: Document, finding: Finding) -> Fix | None:
+        found = _assignment(document, finding)
+        return replace(remove(document.tree, found), safe=safe) if found else None
+
+    return make
+
+
+def _cast(document: Document, finding: Finding) -> Fix | None:
+    """The value with the other type that the help writes: what was refused before is what was meant."""
+    assert finding.place
+    match = _REPLACED.search(finding.help or "")
+    return Fix((Edit(finding.place.span, match[1]),)) if match else None
+
+
+def _suggested(document: Document, finding: Finding) -> Fix | None:
+    """The name that the help asks about in place of what stands there."""
+    assert finding.place
+    match = _SUGGESTED.search(finding.help or "")
+    span = finding.place.span
+    here = document.source.text[span.start : span.end]
+    if not match or not here or "\n" in here:
+        return None
+    if finding.code == "RCC302":
+        name = re.search(r"`([^`]*)`", finding.message)
+        text = here.replace(name[1], match[1], 1) if name else here
+    elif finding.code in ("RCC201", "RCC406"):
+        text = write_key(match[1])
+    else:
+        text = write_string(match[1]) if here[0] in "\"'" else match[1]
+    return Fix((Edit(span, text),), safe=False)
+
+
+def _full_flag(document: Document, finding: Finding) -> Fix | None:
+    assert finding.place
+    match = re.match(r"write `(--[a-z0-9-]+)`", finding.help or "")
+    return Fix((Edit(finding.place.span, match[1]),)) if match else None
+
+
+def _split_string(document: Document, finding: Finding) -> Fix | None:
+    """Two strings of the one, where its source says what it holds."""
+    assert finding.place
+    span = finding.place.span
+    before, here = document.source.text[span.start - 1], document.source.text[span.start : span.end]
+    flag, _, value = here.partition(" ")
+    if before not in "\"'" or "\\" in here or document.source.text[span.end : span.end + 1] != before:
+        return None
+    return Fix((Edit(span, f"{flag}{before}, {before}{value.strip()}"),))
+
+
+def _without_blank(document: Document, finding: Finding) -> Fix | None:
+    assert finding.place
+    span = finding.place.span
+    here = document.source.text[span.start : span.end]
+    return Fix((Edit(span, here.strip()),)) if here.strip() != here else None
+
+
+def _read_only(document: Document, finding: Finding) -> Fix | None:
+    found = _assignment(document, finding)
+    if found is None or found.header is None or document.tree.span((*found.header.path, "read_only")):
+        return None
+    end = found.line.end
+    newline = "\r\n" if "\r\n" in document.source.text else "\n"
+    lead = "" if document.source.text[:end].endswith("\n") else newline
+    return Fix((Edit(Span(end, end), f"{lead}read_only = true{newline}"),), safe=False)
+
+
+_MAKERS: dict[str, _Maker] = {
+    "RCC101": _to_top,
+    "RCC102": _to_owner,
+    "RCC103": _double_brackets,
+    "RCC106": _to_siblings,
+    "RCC202": _cast,
+    "RCC404": _removed(safe=False),
+    "RCC408": _removed(safe=False),
+    "RCC413": _removed(safe=False),
+    "RCC414": _without_blank,
+    "RCC510": _split_string,
+    "RCC513": _full_flag,
+    "RCC706": _read_only,
+    "RCC808": _removed(safe=True),
+}

@@ -1,0 +1,104 @@
+"""The canonical order of a file: scalars, arrays, `[[…]]`, other tables, `[env]` last; comments stay with what follows.
+
+Everything moves as whole lines. Blank lines and comment blocks of their own keep their place, and so does the comment
+that begins the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import tomli
+
+from rcc.quick import dataclass
+from rcc.syntax.document import Document
+from rcc.syntax.edit import line_end
+from rcc.syntax.nodes import Assignment, Blank, Comment, Header, Statement
+
+_LAST = "env"
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Lines that stay together. `rank` orders them; None for those that keep their place."""
+
+    text: str
+    rank: tuple[int, int] | None = None
+
+
+def laid_out(document: Document) -> str:
+    """The file in canonical order; its values are the same."""
+    text = document.source.text
+    pieces = _pieces(document)
+    ordered = iter(sorted((one for one in pieces if one.rank), key=lambda one: one.rank or (0, 0)))
+    new = _joined([next(ordered) if one.rank else one for one in pieces], line_end(text))
+    new = new.removeprefix("\ufeff")
+    assert tomli.loads(new) == document.values, "a layout changes no value"
+    return new
+
+
+def _joined(pieces: Sequence[_Piece], newline: str) -> str:
+    """The pieces one after the other; one that was the last line of the file may lack its end."""
+    texts = [one.text for one in pieces if one.text]
+    whole = [one if one.endswith("\n") else one + newline for one in texts[:-1]]
+    return "".join((*whole, *texts[-1:]))
+
+
+def _pieces(document: Document) -> list[_Piece]:
+    text = document.source.text
+    statements = document.tree.statements
+    head = _head(statements)
+    pieces = [_Piece(text[one.line.start : one.line.end]) for one in statements[:head]]
+    arrays = {one.key[0].name for one in statements if isinstance(one, Header) and one.array}
+    roots: dict[str, int] = {}
+    index = head
+    while index < len(statements):
+        end, rank = _extent(text, statements, index, arrays, roots)
+        start = statements[index].line.start
+        pieces.append(_Piece(text[start : statements[end - 1].line.end], rank))
+        index = end
+    return pieces
+
+
+def _head(statements: Sequence[Statement]) -> int:
+    """How many statements are the comment that begins the file."""
+    count = 0
+    while count < len(statements) and isinstance(statements[count], Comment):
+        count += 1
+    return count
+
+
+def _extent(
+    text: str, statements: Sequence[Statement], index: int, arrays: set[str], roots: dict[str, int]
+) -> tuple[int, tuple[int, int] | None]:
+    """Where the piece that begins at `index` ends, and its rank."""
+    first = index
+    while index < len(statements) and isinstance(statements[index], Comment):
+        index += 1
+    if index == len(statements) or isinstance(statements[index], Blank):
+        return max(index, first + 1), None
+    statement = statements[index]
+    if isinstance(statement, Assignment):
+        return _glued(statements, index + 1), (1 if text[statement.value.start] in "[{" else 0, 0)
+    assert isinstance(statement, Header)
+    name = statement.key[0].name
+    rank = 2 if name in arrays else 4 if name == _LAST else 3
+    return _section_end(statements, index + 1), (rank, roots.setdefault(name, len(roots)))
+
+
+def _section_end(statements: Sequence[Statement], index: int) -> int:
+    """Behind the last assignment of a section: what follows it until the next header keeps its place."""
+    end = index
+    while index < len(statements) and not isinstance(statements[index], Header):
+        index += 1
+        if isinstance(statements[index - 1], Assignment):
+            end = index
+    return _glued(statements, end)
+
+
+def _glued(statements: Sequence[Statement], index: int) -> int:
+    """Behind comments that stand right below and belong to nothing that follows."""
+    end = index
+    while end < len(statements) and isinstance(statements[end], Comment):
+        end += 1
+    return end if end == len(statements) or isinstance(statements[end], Blank) else index

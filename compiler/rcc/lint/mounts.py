@@ -1,0 +1,119 @@
+"""Mounts: what docker takes without a word and what then is not there, or is there for everyone to write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rcc.diagnostic import Finding, Label, finding
+from rcc.lint.context import Context, is_plain
+from rcc.lint.paths import above, lies_in, normal
+from rcc.recipe.model import ExtraMount
+
+_SNAPSHOT = re.compile(r".*/snapshots/(?:[0-9a-f]{40}|\{\{.*\}\}|<<.*>>)/?")
+_MODEL_CACHE = re.compile(
+    r"(?:\{\{\s*hf\s*\}\}|<<hf>>)(?:/hub)?/?|.*/(?:huggingface|hub)(?:/hub)?/?|.*/models--[^/]+.*"
+)
+_SOCKETS = ("docker.sock", "podman.sock", "containerd.sock")
+_RESERVED = "/rcc"
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """All checks of this family."""
+    for index, mount in enumerate(context.recipe.extra_mounts):
+        yield from check_container_path(context, index, mount)
+        yield from check_home_path(context, index, mount)
+        yield from check_docker_socket(context, index, mount)
+        yield from check_snapshot_alone(context, index, mount)
+        yield from check_writable_model_cache(context, index, mount)
+        yield from check_part_of_staging(context, index, mount)
+    yield from check_targets(context)
+
+
+def check_container_path(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
+    """RCC702 and RCC709: where things are mounted."""
+    target = mount.container.text
+    place = context.place("extra_mounts", index, "container")
+    if is_plain(target) and not target.startswith("/"):
+        message = "`extra_mounts` needs an absolute path without `..`"
+        yield finding("RCC702", message, place, help="write the whole path, from `/`")
+    elif normal(target) in ("/", _RESERVED) or normal(target).startswith(_RESERVED + "/"):
+        message = f"`{target}` is where rcc mounts its own"
+        yield finding("RCC709", message, place, help="choose another path in the container")
+
+
+def check_home_path(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
+    """RCC710: a shell expands `~`, and none reads this."""
+    if mount.host.text.startswith("~"):
+        place = context.inside(("extra_mounts", index, "host"), 0, 1)
+        help = "write the whole path, or `{{ vars.home }}` and `home` under `[vars]` of the cluster file"
+        yield finding("RCC710", "nothing expands `~` here", place, help=help)
+
+
+def check_docker_socket(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
+    """RCC708: with the socket a container is root on the node."""
+    if mount.host.text.rstrip("/").endswith(_SOCKETS):
+        place = context.place("extra_mounts", index, "host")
+        message = "whoever has this socket is root on the node"
+        yield finding("RCC708", message, place, help="remove the mount: serving a model needs no daemon")
+
+
+def check_snapshot_alone(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
+    """RCC707: a snapshot's files are links to `../../blobs`."""
+    if _SNAPSHOT.fullmatch(mount.host.text):
+        place = context.place("extra_mounts", index, "host")
+        message = "a snapshot's files are links to blobs outside it, which lead nowhere in the container"
+        help = "remove it: rcc mounts the cache's `hub/` whole, and `{{ model.path }}` is the snapshot in it"
+        yield finding("RCC707", message, place, help=help)
+
+
+def check_writable_model_cache(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
+    """RCC706: several ranks that write into one cache break it."""
+    host = mount.host.text
+    if mount.read_only or not (_MODEL_CACHE.fullmatch(host) or _is_cache(context, host)):
+        return
+    message = "the model cache is mounted writable"
+    help = "add `read_only = true`; what an engine writes belongs into the node's `cache_dir`"
+    yield finding("RCC706", message, context.place("extra_mounts", index, "host"), help=help)
+
+
+def _is_cache(context: Context, host: str) -> bool:
+    cache = context.cluster.cluster.hf_cache if context.cluster else None
+    return cache is not None and lies_in(host, cache)
+
+
+def check_part_of_staging(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
+    """RCC705: the manifest and the stamp lie at the top of what is staged."""
+    for number, block in enumerate(context.recipe.staging):
+        if lies_in(mount.host.text, block.dst.text) and normal(mount.host.text) != normal(block.dst.text):
+            place = context.place("extra_mounts", index, "host")
+            label = Label(context.place("staging", number, "dst"), "staged here")
+            help = "mount the whole of `dst`: its manifest lies at the top"
+            message = f"this is only a part of what `{block.id}` stages"
+            yield finding("RCC705", message, place, labels=[label], help=help)
+
+
+def check_targets(context: Context) -> Iterator[Finding]:
+    """RCC703 and RCC704: two mounts at one place, or one inside the other."""
+    first: dict[str, int] = {}
+    for index, mount in enumerate(context.recipe.extra_mounts):
+        target = normal(mount.container.text)
+        if target in first:
+            label = Label(context.place("extra_mounts", first[target], "container"), "mounted here first")
+            place = context.place("extra_mounts", index, "container")
+            message = f"two mounts have the target `{target}`"
+            yield finding("RCC703", message, place, labels=[label], help="remove one, or give it another target")
+        first.setdefault(target, index)
+    for target, index in first.items():
+        outer = next((one for one in above(target) if one in first), None)
+        if outer is not None:
+            yield _nested(context, index, first[outer], outer)
+
+
+def _nested(context: Context, index: int, outer_index: int, outer: str) -> Finding:
+    message = f"this mount lies inside the one at `{outer}` and hides what that has there"
+    help = "mount it elsewhere"
+    if context.recipe.extra_mounts[outer_index].read_only:
+        help += "; docker cannot make its mount point in a read-only mount"
+    label = Label(context.place("extra_mounts", outer_index, "container"), "this one is around it")
+    return finding("RCC704", message, context.place("extra_mounts", index, "container"), labels=[label], help=help)

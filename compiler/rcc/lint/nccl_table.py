@@ -1,0 +1,40 @@
+"""What NCCL makes of the text of a variable."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+PREFIX = "NCCL_"
+_DATA = Path(__file__).with_name("data") / "nccl.variables"
+_NUMBER = re.compile(r"\s*([+-]?)(?:0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))")
+_PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*|0[xX][0-9a-fA-F]+)")
+_BITS = 63
+
+
+@cache
+def nccl_variables() -> dict[str, tuple[str, ...]]:
+    """What NCCL reads, by name: `("number",)`, `("text",)` or `("of", …)` with the texts that it knows."""
+    lines = _DATA.read_text("utf-8").splitlines()[1:]
+    return {PREFIX + name: tuple(kind) for name, *kind in (line.split() for line in lines)}
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number to people and to NCCL alike."""
+    return _PLAIN.fullmatch(text.strip()) is not None and abs(read_number(text)) >> _BITS == 0
+
+
+def read_number(text: str) -> int:
+    """The number that `strtoll(text, 0, 0)` reads: as far as the text is one, else 0; `0…` is octal."""
+    match = _NUMBER.match(text)
+    if match is None:
+        return 0
+    sign, hexadecimal, octal, decimal = match.groups()
+    number = int(hexadecimal, 16) if hexadecimal else int(octal or "0", 8) if octal is not None else int(decimal)
+    return -number if sign == "-" else number
+
+
+def number_of(text: str | None) -> int | None:
+    """The number that NCCL reads; None where the variable is not set, empty or not known."""
+    return read_number(text) if text else None

@@ -1,0 +1,166 @@
+"""Table order: TOML gives every key to the table opened last, whatever its author had in mind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from rcc.diagnostic import Finding, Findings, Label, finding
+from rcc.recipe.shape import Language
+from rcc.source import Path
+from rcc.syntax.document import Document
+
+_HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*(\"[^\"\n]*\"|'[^'\n]*'|[A-Za-z0-9_-]+)", re.MULTILINE)
+# Top-level keys that nobody takes notes under.
+_STRUCTURAL = frozenset(
+    (
+        *("args", "docker_image", "engine", "entrypoint", "extends", "ipc", "port", "rendezvous_port", "secrets"),
+        *("required_nodes", "shm_size", "data_parallel_size", "pipeline_parallel_size", "tensor_parallel_size"),
+    )
+)
+_OF_MOUNTS = frozenset(("container", "dst", "host", "read_only", "src"))
+
+
+def check(document: Document, language: Language) -> Iterator[Finding]:
+    """All checks of this family that a file which can be read needs; the reader has found what it refuses."""
+    if _may_be_scattered(document.source.text):
+        yield from check_scattered_table(document)
+    if language.schema == "cluster":
+        yield from check_belongs_to_last(document)
+    for path in _free_tables(document.values, language):
+        yield from check_absorbed_key(document, path, language)
+
+
+def _may_be_scattered(text: str) -> bool:
+    """A cheap look at the headers: whether one comes back after another."""
+    roots = _HEADER.findall(text)
+    changes = sum(1 for before, after in pairwise(roots) if before != after)
+    return changes >= len(set(roots))
+
+
+def check_scattered_table(document: Document) -> Iterator[Finding]:
+    """RCC106: siblings that stand apart are read apart, and the next change is made to one of them."""
+    from rcc.syntax.nodes import Header
+
+    headers = [one for one in document.tree.statements if isinstance(one, Header)]
+    last: dict[str, int] = {}
+    for index, header in enumerate(headers):
+        root = header.key[0].name
+        if root in last and last[root] != index - 1:
+            sibling = headers[last[root]]
+            label = Label(_place(document, sibling.span), "its sibling")
+            message = f"`{root}` goes on here, far from its siblings"
+            help = "move it to them; `rcc fmt` does so"
+            yield finding("RCC106", message, _place(document, header.span), labels=[label], help=help)
+        last[root] = index
+
+
+def check_belongs_to_last(document: Document) -> Iterator[Finding]:
+    """RCC104: `[nodes.env]` is the last node's, not every node's."""
+    nodes = document.values.get("nodes")
+    if not isinstance(nodes, list) or len(nodes) < 2:
+        return
+    for key, value in nodes[-1].items() if isinstance(nodes[-1], dict) else ():
+        if isinstance(value, dict) and not any(isinstance(one, dict) and key in one for one in nodes[:-1]):
+            path = ("nodes", len(nodes) - 1)
+            place = document.place((*path, key))
+            if not document.source.text.startswith("[", place.span.start):
+                continue
+            label = Label(document.place(path), "to this node")
+            name = nodes[-1].get("name")
+            message = f"`[nodes.{key}]` belongs to the last node, `{name}`, alone"
+            help = "write it under each node that it is for, or silence this with a comment that says why"
+            yield finding("RCC104", message, place, labels=[label], help=help)
+
+
+def _free_tables(values: dict[str, Any], language: Language) -> Iterator[Path]:
+    """Tables whose keys the author chooses, so that the reader takes a captured key for one of them."""
+    if language.schema == "recipe":
+        yield from ((name,) for name in ("env", "measured", "ulimits") if isinstance(values.get(name), dict))
+        return
+    yield ("vars",)
+    for profile in values["nccl"] if isinstance(values.get("nccl"), dict) else ():
+        yield ("nccl", profile)
+    nodes = values.get("nodes")
+    for index, node in enumerate(nodes) if isinstance(nodes, list) else ():
+        yield from (("nodes", index, key) for key in ("env", "vars") if isinstance(node, dict) and key in node)
+    if isinstance(nodes, list) and nodes:
+        yield ("nodes", len(nodes) - 1)
+
+
+def check_absorbed_key(document: Document, path: Path, language: Language) -> Iterator[Finding]:
+    """RCC108: nothing is wrong with the key where it stands, except that it means something else there."""
+    table: Any = document.values
+    for part in path:
+        table = table.get(part) if isinstance(table, dict) else table[part]
+    for name in table if isinstance(table, dict) else ():
+        owner = _meant_owner(document, path, name, language)
+        if owner is not None:
+            place = document.place((*path, name), "key")
+            label = Label(document.place((*path, name), "header"), "every key below belongs to this table")
+            where = "above the first table header" if owner == "" else f"under `{owner}`"
+            message = f"`{name}` is taken for a key of `{_dotted(path)}`"
+            help = f"if it is not meant so, move it {where}"
+            yield finding("RCC108", message, place, labels=[label], help=help)
+
+
+def _meant_owner(document: Document, path: Path, name: str, language: Language) -> str | None:
+    """Which other table a key may have been meant for: empty for the top level, None where there is no doubt."""
+    missing_at_top = name in language.keys and name not in document.values
+    if language.schema == "cluster":
+        if isinstance(path[-1], int):
+            others = document.values["nodes"][:-1]
+            alone = others and not any(isinstance(one, dict) and name in one for one in others)
+            return "" if missing_at_top and alone and name == "hf_cache" else None
+        return "" if missing_at_top and name != "name" else None
+    if path == ("env",):
+        return "extra_mounts" if name in _OF_MOUNTS else None
+    return "" if missing_at_top and (name in _STRUCTURAL or path == ("ulimits",)) else None
+
+
+def _dotted(path: Path) -> str:
+    from rcc.recipe.shape import dotted
+
+    return dotted(path)
+
+
+def _place(document: Document, span: Any) -> Any:
+    from rcc.source import Place
+
+    return Place(document.source, span)
+
+
+def renamed(findings: Findings) -> Findings:
+    """Duplicates that are really slips of table order get the code that explains them."""
+    return tuple(_renamed(one) if one.code == "RCC004" and one.labels else one for one in findings)
+
+
+def _renamed(one: Finding) -> Finding:
+    from dataclasses import replace
+
+    assert one.place
+    here, there = (_line(place) for place in (one.place, one.labels[0].place))
+    code = "RCC004"
+    if here.startswith("[[") and there.startswith("[") and not there.startswith("[["):
+        code = "RCC105" if "." in there.partition("]")[0] else "RCC103"
+    elif here.startswith("[") and not here.startswith("[[") and there.startswith("[["):
+        code = "RCC103"
+    elif here.startswith("[") != there.startswith("[") and "=" in (here if there.startswith("[") else there):
+        dotted_line = there if here.startswith("[") else here
+        code = "RCC107" if "." in dotted_line.partition("=")[0] else "RCC004"
+    help = _HELPS.get(code, one.help)
+    return replace(one, code=code, help=help)
+
+
+_HELPS = {
+    "RCC103": "write double brackets in both places",
+    "RCC105": "move the sub-table below the `[[…]]` header that it belongs to",
+    "RCC107": "write the dotted keys under the header, without the table's name",
+}
+
+
+def _line(place: Any) -> str:
+    text: str = place.source.line(place.line_column[0]).strip()
+    return text

@@ -1,0 +1,132 @@
+"""What a recipe leaves open: tags and branches that move, files that nobody compares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rcc.diagnostic import Finding, Label, Severity, finding
+from rcc.lint.context import Context
+from rcc.recipe.reference import BadReference, Reference, parse_reference
+from rcc.source import Path
+
+_MOVING = re.compile(r"(?:.*[-_.])?(?:latest|nightly|edge|canary|rolling|main|master|dev|devel|unstable)")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_SNAPSHOT = re.compile(r"/snapshots/[0-9a-f]{40}(?:/|$)")
+_NOT_FILES = ("/dev/", "/proc/", "/run/", "/sys/", "/var/run/")
+_ARCHITECTURES = {"amd64": r"x86[-_]64|x86|amd64", "arm64": r"aarch64|arm64|sbsa"}
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """All checks of this family that look at the recipe alone."""
+    for key, text in (("docker_image", context.recipe.docker_image), ("staging_image", context.recipe.staging_image)):
+        reference = parse_reference(text) if text else None
+        if text and isinstance(reference, BadReference):
+            yield _bad_reference(context, key, text, reference)
+        elif text and isinstance(reference, Reference):
+            yield from check_floating_tag(context, key, text, reference)
+            yield from check_foreign_architecture(context, key, text, reference)
+    yield from check_unpinned_revision(context)
+    yield from check_unpinned_mount(context)
+
+
+def _bad_reference(context: Context, key: str, text: str, bad: BadReference) -> Finding:
+    place = context.inside((key,), bad.start, max(bad.end, bad.start + 1))
+    help = "write `[registry/]name[:tag][@sha256:…]`"
+    return finding("RCC205", f"`{text}` is no image reference: {bad.reason}", place, help=help)
+
+
+def check_floating_tag(context: Context, key: str, text: str, reference: Reference) -> Iterator[Finding]:
+    """RCC601 and RCC602: a tag can be moved, and some are made to be."""
+    if reference.digest or (context.lock and _image_role(key) in context.lock.images):
+        return
+    help = "run `rcc lock` to record its digest" if context.lock is None else "run `rcc lock` again"
+    start = text.rfind(":") + 1 if reference.tag else 0
+    place = context.inside((key,), start, len(text))
+    if reference.tag is None:
+        yield finding("RCC601", "the image has no tag, which means `latest`", place, help="name a version, and " + help)
+    elif _MOVING.fullmatch(reference.tag.lower()):
+        message = f"tag `{reference.tag}` is moved with every release"
+        yield finding("RCC601", message, place, help="name a version, and " + help)
+    else:
+        yield finding("RCC602", f"tag `{reference.tag}` alone does not pin the image", place, help=help)
+
+
+def _image_role(key: str) -> str:
+    return "engine" if key == "docker_image" else "staging"
+
+
+def check_foreign_architecture(context: Context, key: str, text: str, reference: Reference) -> Iterator[Finding]:
+    """RCC604: the image's tag says what it was built for."""
+    if context.cluster is None or reference.tag is None:
+        return
+    from rcc.resolve.nodes import choose_hardware
+
+    hardware, _ = choose_hardware(context.cluster)
+    for index, node in enumerate(context.cluster.cluster.nodes[: context.recipe.required_nodes]):
+        arch = node.arch or (hardware.arch if hardware else None)
+        for foreign, pattern in _ARCHITECTURES.items():
+            match = re.search(rf"(?:^|[-_.])({pattern})(?:$|[-_.])", reference.tag)
+            if match and arch and foreign != arch:
+                start = len(text.partition("@")[0]) - len(reference.tag)
+                place = context.inside((key,), start + match.start(1), start + match.end(1))
+                node_place = context.cluster.place(("nodes", index))
+                labels = [Label(node_place, f"this node is {arch}")] if node_place else []
+                message = f"the tag says {match[1]}, and node `{node.name}` is {arch}"
+                yield finding("RCC604", message, place, labels=labels, help=f"choose an image for {arch}")
+                return
+
+
+def check_unpinned_revision(context: Context) -> Iterator[Finding]:
+    """RCC603: a branch is what it is today."""
+    recipe = context.recipe
+    if recipe.model and not _locked(context, "model") and not _staged_commit(context):
+        yield from _unpinned(context, ("model",), recipe.model, recipe.revision)
+    for index, one in enumerate(recipe.models):
+        if not _locked(context, one.id):
+            yield from _unpinned(context, ("models", index, "model"), one.model, one.revision)
+
+
+def _locked(context: Context, id: str) -> bool:
+    return context.lock is not None and id in context.lock.models
+
+
+def _staged_commit(context: Context) -> bool:
+    """Whether a staging source says the commit."""
+    if context.recipe.revision or not any(_SNAPSHOT.search(block.src.text) for block in context.recipe.staging):
+        return False
+    from rcc.lock.asked import main_revision
+
+    return _COMMIT.fullmatch(main_revision(context.file)) is not None
+
+
+def _unpinned(context: Context, path: Path, model: str, revision: str | None) -> Iterator[Finding]:
+    if model.startswith("/") or (revision and _COMMIT.fullmatch(revision)):
+        return
+    help = "run `rcc lock` to record the commit, or write the commit as `revision`"
+    if revision is None:
+        message = f"nothing says which commit of `{model}` is served: branch `main` moves"
+        yield finding("RCC603", message, context.place(*path), help=help)
+    else:
+        place = context.place(*path[:-1], "revision")
+        yield finding("RCC603", f"`{revision}` is a branch or tag, which moves", place, help=help)
+
+
+def check_unpinned_mount(context: Context) -> Iterator[Finding]:
+    """RCC605: what lies at an absolute path is another node's or another day's."""
+    staged = {block.dst.text.rstrip("/") for block in context.recipe.staging}
+    for index, mount in enumerate(context.recipe.extra_mounts):
+        host = mount.host.text
+        if mount.sha256 or not host.startswith("/") or host.startswith(_NOT_FILES) or host.rstrip("/") in staged:
+            continue
+        if any(host.startswith(one + "/") for one in staged):
+            continue
+        help = "for a file, write its `sha256`, or put it beside the recipe and name it by its relative path"
+        message = f"nothing says what `{host}` holds"
+        yield finding("RCC605", message, context.place("extra_mounts", index, "host"), help=help)
+
+
+def lock_missing(context: Context, why: str, path: Path) -> Finding:
+    """RCC611, as a warning: linting needs no lock, but a build will."""
+    help = "run `rcc lock`"
+    return finding("RCC611", f"there is no lock, and {why}", context.place(*path), help=help, severity=Severity.WARNING)

@@ -1,0 +1,80 @@
+"""From what was found to what is told: each problem once, silenced ones not at all, secrets never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rcc.codes import CODES
+from rcc.diagnostic import Finding, Findings, in_order
+from rcc.source import Source
+from rcc.syntax.document import Document
+
+# A finding of the first kind is no news where one of the others stands in the same line.
+_SAID_BETTER = {"RCC407": ("RCC401",), "RCC611": ("RCC304",), "RCC108": ("RCC101", "RCC102")}
+NEEDS_CLUSTER = frozenset(("RCC402", "RCC403", "RCC404", "RCC516", "RCC604", "RCC608")) | frozenset(
+    code for code in CODES if code.startswith("RCC9") and len(code) == 6
+)
+NEEDS_LOCK = frozenset(("RCC610", "RCC801", "RCC802"))
+"""Codes that a run without a cluster, or without a lock, cannot find."""
+
+
+def once(findings: Iterable[Finding]) -> Findings:
+    """Each problem once, in order of output: of two findings of one code at one place the graver one is kept."""
+    kept: dict[object, Finding] = {}
+    for one in sorted(findings, key=lambda one: -one.severity):
+        kept.setdefault(_identity(one), one)
+    lines = {(one.code, _line(one)) for one in kept.values()}
+    return in_order(
+        one
+        for one in kept.values()
+        if not any((better, _line(one)) in lines for better in _SAID_BETTER.get(one.code, ()))
+    )
+
+
+def _identity(one: Finding) -> object:
+    place = one.place and (one.place.source.name, one.place.span)
+    return (one.code, place, None if place else one.message)
+
+
+def _line(one: Finding) -> object:
+    return one.place and (one.place.source.name, one.place.line_column[0])
+
+
+def finished(
+    findings: Iterable[Finding], documents: Iterable[Document], own: Document | None, *, cluster: bool, lock: bool
+) -> Findings:
+    """The findings of one file, `own`, with fixes; `documents` are all that were read for it."""
+    found = once(findings)
+    sources = {one.source.name: one.source for one in documents}
+    if any("rcc:" in source.text for source in sources.values()):
+        from rcc.lint.suppress import silenced
+
+        unchecked = (frozenset() if cluster else NEEDS_CLUSTER) | (frozenset() if lock else NEEDS_LOCK)
+        own_name = own.source.name if own else ""
+        found = in_order(silenced(found, sources, own_name, frozenset(CODES) - unchecked))
+    if found and own is not None:
+        from rcc.lint.fixes import with_fixes
+
+        found = with_fixes(found, own)
+    return _without_secrets(found, sources)
+
+
+def _without_secrets(findings: Findings, sources: dict[str, Source]) -> Findings:
+    names = {one.place.source.name for one in findings if one.code == "RCC412" and one.place}
+    if not names:
+        return findings
+    from rcc.lint.secrets import hidden
+
+    hidden_sources = {name: hidden(sources[name], findings) for name in names if name in sources}
+    return tuple(_moved(one, hidden_sources) for one in findings)
+
+
+def _moved(one: Finding, sources: dict[str, Source]) -> Finding:
+    from dataclasses import replace
+
+    labels = tuple(
+        replace(label, place=replace(label.place, source=sources.get(label.place.source.name, label.place.source)))
+        for label in one.labels
+    )
+    place = one.place and replace(one.place, source=sources.get(one.place.source.name, one.place.source))
+    return replace(one, place=place, labels=labels)

@@ -1,0 +1,136 @@
+"""Staging blocks: what packs for an hour and then is not what the engine reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rcc.diagnostic import Finding, Label, finding
+from rcc.lint.context import Context
+from rcc.lint.paths import lies_in, normal
+from rcc.recipe.model import StagingBlock
+
+_SNAPSHOT = re.compile(r"(?:.*/)?models--(?P<org>[^/]+?)--(?P<name>[^/]+)/snapshots/(?P<commit>[^/]+)/?")
+_HOST_PATH = re.compile(r"(?:\{\{\s*|<<)(?:model|models\.[a-z0-9-]+)\.host_path(?:\s*\}\}|>>)/?")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_ONLY = {"sparse-rows": ("format", "tensors", "manifest", "tiling"), "snapshot": ("serve", "include", "exclude")}
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """All checks of this family."""
+    for index, block in enumerate(context.recipe.staging):
+        yield from check_staged_onto_source(context, index, block)
+        yield from check_staged_not_mounted(context, index, block)
+        yield from check_source(context, index, block)
+        yield from check_key_of_other_kind(context, index, block)
+    yield from check_same_destination(context)
+    yield from check_rows_without_tensor_parallel(context)
+    if context.lock is not None:
+        from rcc.lint.staged_rows import check as check_locked
+
+        yield from check_locked(context)
+
+
+def check_staged_onto_source(context: Context, index: int, block: StagingBlock) -> Iterator[Finding]:
+    """RCC803: one lies in the other."""
+    source, destination = normal(block.src.text), normal(block.dst.text)
+    cache = context.cluster.cluster.hf_cache if context.cluster else None
+    if cache:
+        source = re.sub(r"^(?:\{\{\s*hf\s*\}\}|<<hf>>)", normal(cache), source)
+    inside_cache = re.match(r"(?:\{\{\s*hf\s*\}\}|<<hf>>)", destination) or (cache and lies_in(destination, cache))
+    if inside_cache or lies_in(destination, source) or lies_in(source, destination):
+        label = Label(context.place("staging", index, "src"), "the source")
+        message = f"`{block.id}` is staged onto its source, or into the model cache"
+        place = context.place("staging", index, "dst")
+        yield finding("RCC803", message, place, labels=[label], help="choose a folder on the node's own disk")
+
+
+def check_staged_not_mounted(context: Context, index: int, block: StagingBlock) -> Iterator[Finding]:
+    """RCC804: the container cannot see what is mounted nowhere."""
+    for mount in context.recipe.extra_mounts:
+        if lies_in(mount.host.text, block.dst.text) or lies_in(block.dst.text, mount.host.text):
+            return
+        if f"staging.{block.id}.dst" in mount.host.text:
+            return
+    if not block.serve:
+        message = f"what `{block.id}` stages is mounted nowhere, so the engine cannot read it"
+        help = f'add `[[extra_mounts]]` with `host = "{{{{ staging.{block.id}.dst }}}}"`, or `serve = true`'
+        if block.kind == "sparse-rows":
+            help = f'add `[[extra_mounts]]` with `host = "{block.dst.text}"`'
+        yield finding("RCC804", message, context.place("staging", index, "dst"), help=help)
+
+
+def check_source(context: Context, index: int, block: StagingBlock) -> Iterator[Finding]:
+    """RCC805 and RCC806: which model's which commit."""
+    path = ("staging", index, "src")
+    text = block.src.text
+    match = _SNAPSHOT.fullmatch(text)
+    if match is None:
+        if not _HOST_PATH.fullmatch(text):
+            message = f"nothing says which commit `{block.id}` is staged from"
+            help = "name a snapshot by its commit: `{{hf}}/hub/models--<org>--<name>/snapshots/<commit>`"
+            yield finding("RCC805", message, context.place(*path), help=help)
+        return
+    repo, commit = f"{match['org']}/{match['name']}", match["commit"]
+    if not _COMMIT.fullmatch(commit) and "model.commit" not in commit:
+        message = f"`{commit}` is no commit, so `{block.id}` may be staged from another one tomorrow"
+        place = context.inside(path, match.start("commit"), match.end("commit"))
+        yield finding("RCC805", message, place, help="name the snapshot by the 40 digits of its commit")
+    yield from _other_model(context, block, path, repo, commit, match.start("org"), match.end("name"))
+
+
+def _other_model(
+    context: Context, block: StagingBlock, path: tuple[str, int, str], repo: str, commit: str, start: int, end: int
+) -> Iterator[Finding]:
+    recipe = context.recipe
+    known = {one.model: one.revision for one in recipe.models}
+    if recipe.model:
+        known[recipe.model] = recipe.revision
+    if recipe.model and not recipe.model.startswith("/") and repo not in known:
+        label = Label(context.place("model"), "the model that is served")
+        message = f"`{block.id}` is staged from `{repo}`, which the recipe does not serve"
+        yield finding(
+            "RCC806", message, context.inside(path, start, end), labels=[label], help="correct one of the two"
+        )
+        return
+    revision = known.get(repo)
+    if revision and _COMMIT.fullmatch(revision) and _COMMIT.fullmatch(commit) and revision != commit:
+        label = Label(context.place("revision"), "the commit that is served")
+        message = f"`{block.id}` is staged from another commit than the one that is served"
+        place = context.inside(path, end + len("/snapshots/"), end + len("/snapshots/") + len(commit))
+        labels = [label] if repo == recipe.model else []
+        yield finding("RCC806", message, place, labels=labels, help="name one commit in both places")
+
+
+def check_key_of_other_kind(context: Context, index: int, block: StagingBlock) -> Iterator[Finding]:
+    """RCC808: a key that only the other kind reads."""
+    for kind, keys in _ONLY.items():
+        for key in keys if kind != block.kind else ():
+            if context.file.has("staging", index, key):
+                message = f"`{key}` has no effect for `{block.kind}`"
+                place = context.file.place(("staging", index, key), "key")
+                yield finding("RCC808", message, place, help=f"remove it: only `{kind}` reads it")
+
+
+def check_same_destination(context: Context) -> Iterator[Finding]:
+    """RCC809: the second block would find what the first has left."""
+    first: dict[str, int] = {}
+    for index, block in enumerate(context.recipe.staging):
+        destination = normal(block.dst.text)
+        if destination in first:
+            label = Label(context.place("staging", first[destination], "dst"), "used here first")
+            message = f"two blocks are staged to `{destination}`"
+            place = context.place("staging", index, "dst")
+            yield finding("RCC809", message, place, labels=[label], help="give each its own folder")
+        first.setdefault(destination, index)
+
+
+def check_rows_without_tensor_parallel(context: Context) -> Iterator[Finding]:
+    """RCC807: rows are split over the nodes by tensor parallelism."""
+    recipe = context.recipe
+    if not any(block.kind == "sparse-rows" for block in recipe.staging):
+        return
+    for key in ("pipeline_parallel_size", "data_parallel_size"):
+        if getattr(recipe, key) > 1:
+            message = f"staged rows are split over all nodes, and `{key}` is {getattr(recipe, key)}"
+            yield finding("RCC807", message, context.place(key), help="use tensor parallelism alone, or stage nothing")

@@ -1,0 +1,96 @@
+"""Comments that silence findings: `# rcc: ignore[RCC601] reason`, on the line of the finding or the one above it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from rcc.codes import CODES
+from rcc.diagnostic import Edit, Finding, Findings, Fix, finding
+from rcc.source import Place, Source, Span
+from rcc.syntax.scan import comments
+
+_MARK = "rcc:"
+_COMMENT = re.compile(r"#\s*rcc:\s*ignore\[([^\]]*)\]\s*(.*)")
+NEVER = frozenset(("RCC001", "RCC003", "RCC004", "RCC005", "RCC006", "RCC007"))
+"""Findings that hide all others, so that nobody may hide them."""
+
+
+class _Suppression:
+    """A comment, the codes that it names, and those of them that silenced something."""
+
+    def __init__(self, source: Source, span: Span, match: re.Match[str]) -> None:
+        self.source = source
+        self.span = span
+        self.line = source.line_column(span.start)[0]
+        self.codes = [code.strip() for code in match[1].split(",")]
+        self.reason = match[2].strip()
+        self.used: set[str] = set()
+
+    def place(self, code: str | None = None) -> Place:
+        """The comment's place, or that of a code in it."""
+        text = self.source.text[self.span.start : self.span.end]
+        at = self.span.start + text.index(code, text.index("[")) if code else self.span.start
+        return Place(self.source, Span(at, at + len(code)) if code else self.span)
+
+
+def silenced(findings: Iterable[Finding], sources: Mapping[str, Source], own: str, checked: frozenset[str]) -> Findings:
+    """The findings that no comment silences, and what is wrong with the comments of the file `own`.
+
+    `sources` are the texts that comments count in, by name; `checked` are the codes that this run could have found.
+    """
+    by_file = {name: _suppressions(source) for name, source in sources.items() if _MARK in source.text}
+    left = [one for one in findings if not _is_silenced(one, by_file)] if by_file else list(findings)
+    for one in by_file.get(own, ()):
+        left.extend(_complaints(one, checked))
+    return tuple(left)
+
+
+def _suppressions(source: Source) -> list[_Suppression]:
+    found = []
+    for span in comments(source.text):
+        match = _COMMENT.match(source.text[span.start : span.end])
+        if match:
+            found.append(_Suppression(source, span, match))
+    return found
+
+
+def _is_silenced(one: Finding, by_file: Mapping[str, list[_Suppression]]) -> bool:
+    if one.place is None or one.code in NEVER:
+        return False
+    line = one.place.line_column[0]
+    silent = False
+    for suppression in by_file.get(one.place.source.name, ()):
+        if one.code in suppression.codes and suppression.line in (line, line - 1):
+            suppression.used.add(one.code)
+            silent = True
+    return silent
+
+
+def _complaints(one: _Suppression, checked: frozenset[str]) -> Iterable[Finding]:
+    for code in one.codes:
+        if code not in CODES:
+            yield finding(
+                "RCC010",
+                f"rcc has no code `{code}`",
+                one.place(code or None),
+                help="`rcc lint --explain` lists the codes",
+            )
+        elif code in checked and code not in one.used:
+            message = f"nothing here is {code}, so the comment silences nothing"
+            fix = Fix((_removal(one),)) if len(one.codes) == 1 else None
+            yield finding("RCC008", message, one.place(code), help="remove it", fix=fix)
+    if not one.reason:
+        help = "write it behind the bracket: the next reader wants to know"
+        yield finding("RCC009", "the comment gives no reason", one.place(), help=help)
+
+
+def _removal(one: _Suppression) -> Edit:
+    """Deletes the comment, and its line where that holds nothing else."""
+    text = one.source.text
+    start = text.rfind("\n", 0, one.span.start) + 1
+    if text[start : one.span.start].strip(" \t\ufeff"):
+        kept = text[: one.span.start].rstrip(" \t")
+        return Edit(Span(len(kept), one.span.end), "")
+    end = text.find("\n", one.span.end) + 1 or len(text)
+    return Edit(Span(start, end), "")

@@ -1,0 +1,98 @@
+"""Templates, checked without a cluster: syntax, names, where a late-bound name may stand, what rcc does not expand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rcc.diagnostic import Finding, finding
+from rcc.lint.context import Context
+from rcc.recipe.model import Raw
+from rcc.source import Path
+
+_SIMPLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\}\}|<<([A-Za-z_][A-Za-z0-9_.-]*)>>")
+_SHELL = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*[}:]|\$[A-Z_][A-Z0-9_]*\b|\$\([a-z]")
+_LATE = "node.gid_index"
+_NAMES = frozenset(
+    (
+        *("hf", "id", "rank", "nnodes", "port", "topology", "recipe.name", "cluster.name", "head.host", "head.fabric"),
+        *("node.name", "node.host", "node.fabric", "node.arch", "node.hca", "node.ifname", "node.gid_index"),
+        *("model.repo", "model.commit", "model.path", "model.host_path"),
+    )
+)
+_PLAIN_KEYS = ("name", "description", "parent_model", "listen", "topology", "user")
+_PINNED_KEYS = ("docker_image", "staging_image", "revision", "model")
+
+
+def check(context: Context) -> Iterator[Finding]:
+    """All checks of this family."""
+    names = _names(context)
+    for raw in raws(context):
+        if "{{" in raw.text or "<<" in raw.text:
+            yield from check_names(context, raw, names)
+        if "$" in raw.text:
+            yield from check_shell_variable(context, raw)
+    yield from check_template_as_text(context)
+
+
+def raws(context: Context) -> Iterator[Raw]:
+    """Every string of the recipe that may hold templates."""
+    recipe = context.recipe
+    yield from recipe.args
+    yield from recipe.entrypoint or ()
+    yield from recipe.env.values()
+    for mount in recipe.extra_mounts:
+        yield from (mount.host, mount.container)
+    for block in recipe.staging:
+        yield from (block.src, block.dst)
+    for one in recipe.asserts:
+        yield from (one.path, one.contains)
+
+
+def _names(context: Context) -> frozenset[str]:
+    recipe = context.recipe
+    own = {f"models.{one.id}.{key}" for one in recipe.models for key in ("repo", "commit", "path", "host_path")}
+    own |= {f"staging.{one.id}.{key}" for one in recipe.staging for key in ("dst", "rows", "layout")}
+    return _NAMES | own
+
+
+def check_names(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[Finding]:
+    """RCC301, RCC302 and RCC303, where a look at the text finds more than plain, known names."""
+    rest = _SIMPLE.sub("", raw.text)
+    used = {match[1] or match[2] for match in _SIMPLE.finditer(raw.text)}
+    known = all(name in names or name.startswith("vars.") for name in used) and _LATE not in used
+    if not known or "{{" in rest or "<<" in rest:
+        from rcc.lint.template_errors import check as check_closely
+
+        yield from check_closely(context, raw, names)
+
+
+def check_shell_variable(context: Context, raw: Raw) -> Iterator[Finding]:
+    """RCC308: no shell reads these strings, unless the recipe starts one."""
+    entrypoint = [one.text for one in context.recipe.entrypoint or ()]
+    match = _SHELL.search(raw.text)
+    if match is None or raw.path[0] in ("entrypoint", "assert") or (raw.path[0] == "args" and "-c" in entrypoint):
+        return
+    place = context.inside(raw.path, match.start(), match.end())
+    message = f"nothing expands `{match[0]}` here: the text arrives as it is"
+    help = "use a template such as `{{ node.host }}`, name a secret in `secrets`, or start a shell in `entrypoint`"
+    yield finding("RCC308", message, place, help=help)
+
+
+def check_template_as_text(context: Context) -> Iterator[Finding]:
+    """RCC307: the lock must not depend on the cluster, so some keys take no template."""
+    for path, text in _plain_values(context):
+        match = _SIMPLE.search(text)
+        if match:
+            place = context.inside(path, match.start(), match.end())
+            message = f"`{path[0]}` takes no template: `{match[0]}` stays as it is"
+            yield finding("RCC307", message, place, help="write the value itself")
+
+
+def _plain_values(context: Context) -> Iterator[tuple[Path, str]]:
+    for key in (*_PLAIN_KEYS, *_PINNED_KEYS):
+        value = getattr(context.recipe, key)
+        if value:
+            yield (key,), value
+    for index, one in enumerate(context.recipe.models):
+        yield ("models", index, "model"), one.model

@@ -37,12 +37,16 @@ def flags(argv: Sequence[str]) -> dict[str, Any]:
     parts: dict[str, list[str]] = {}
     name = "argv"
     for word in argv:
-        if word.startswith("-") and len(word) > 1 and not word[1:2].isdigit():
+        if _is_flag(word):
             name, _, value = word.partition("=")
             parts.setdefault(name, []).extend([value] if value else [])
         else:
             parts.setdefault(name, []).append(word)
     return {name: " ".join(words) for name, words in parts.items()}
+
+
+def _is_flag(word: str) -> bool:
+    return word.startswith("-") and len(word) > 1 and not word[1].isdigit()
 
 
 def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -80,8 +84,12 @@ def _rank_changes(old: dict[int, Any], new: dict[int, Any]) -> Iterator[Change]:
 def _of_one_rank(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...]:
     found = changes(_without(old, "argv"), _without(new, "argv"))
     if old["argv"] != new["argv"] and not any(one.where.startswith("flags.") for one in found):
-        return (*found, Change("argv", " ".join(old["argv"]), " ".join(new["argv"])))
+        return (*found, Change("order of flags", _order(old), _order(new)))
     return found
+
+
+def _order(rank: Mapping[str, Any]) -> str:
+    return " ".join(filter(_is_flag, rank["argv"]))
 
 
 def _changes(old: Any, new: Any, where: str) -> Iterator[Change]:

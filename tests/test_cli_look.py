@@ -1,0 +1,143 @@
+"""Commands that look: plan, explain, grade, schema; and init, which starts."""
+
+import json
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from rcc_schema import load, names
+from tests.support.cli import call_rcc
+from tests.support.paths import RECIPES
+from tests.support.skips import needs
+
+FOLDERS = sorted(path.parent for path in RECIPES.glob("*/recipe.toml"))
+WRAPPER = RECIPES / "dsv41-flash-wrapper"
+assert FOLDERS
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_a_plan_is_as_its_schema_says(folder: Path, tmp_path: Path) -> None:
+    jsonschema.validate(call_rcc("plan", folder, "--json", cwd=tmp_path).json(), load("plan"))
+
+
+def test_a_plan_for_people_has_argv_environment_and_mounts_of_every_rank(tmp_path: Path) -> None:
+    out = call_rcc("plan", WRAPPER, cwd=tmp_path).out
+
+    assert out.count("\nrank ") == 4
+    assert "--node-rank 3 --dist-init-addr 192.168.200.11:25000" in out
+    assert "env    B12X_ROCE_GID_INDEX from node.gid_index, on the node" in out
+    assert "mount  engram-rows.sh, carried as /engram-rows.sh" in out
+
+
+@pytest.mark.parametrize(
+    ("show", "key"), [("document", "docker_image"), ("recipe", "docker_image"), ("resolved", "ranks")]
+)
+def test_earlier_passes_can_be_looked_into(show: str, key: str, tmp_path: Path) -> None:
+    assert key in call_rcc("plan", WRAPPER, "--show", show, cwd=tmp_path).json()
+
+
+def explained(key: str, cwd: Path) -> Any:
+    ran = call_rcc("explain", WRAPPER, key, "--json", cwd=cwd)
+    assert ran.code == 0, ran.text
+    return ran.json()
+
+
+def test_a_value_comes_from_a_line_and_reaches_the_artifacts_that_change_with_it(tmp_path: Path) -> None:
+    told = explained("SPARK_ROCE_AR", tmp_path)
+
+    (one,) = told["values"]
+    line = next(
+        n for n, text in enumerate((WRAPPER / "recipe.toml").read_text().splitlines(), 1) if "SPARK_ROCE_AR " in text
+    )
+    assert (one["key"], one["value"], one["ranks"]) == ("env.SPARK_ROCE_AR", "1", [0, 1, 2, 3])
+    assert (one["origin"]["file"], one["origin"]["line"]) == (str(WRAPPER / "recipe.toml"), line)
+    assert "shell/spark1/run.sh" in told["reaches"]
+    assert "compose/spark4/compose.yaml" in told["reaches"]
+    assert "shell/cluster.sh" not in told["reaches"]
+
+
+def test_what_was_overridden_is_told_with_its_place(tmp_path: Path) -> None:
+    shutil.copytree(WRAPPER, tmp_path / "r")
+    recipe = tmp_path / "r/recipe.toml"
+    recipe.write_text(recipe.read_text().replace("[env]\n", '[env]\nNCCL_NET = "Socket"\n'))
+    ran = call_rcc("explain", "r", "env.NCCL_NET", cwd=tmp_path)
+
+    assert ran.code == 0, ran.text
+    assert "env.NCCL_NET = Socket\n" in ran.out
+    assert "overrode  IB, from " in ran.out
+    assert "cluster.toml:" in ran.out
+
+
+def test_the_port_reaches_also_what_asks_for_health(tmp_path: Path) -> None:
+    assert "shell/cluster.sh" in explained("port", tmp_path)["reaches"]
+
+
+def test_a_key_that_nothing_has_is_named_with_the_nearest(tmp_path: Path) -> None:
+    ran = call_rcc("explain", WRAPPER, "prot", cwd=tmp_path)
+
+    assert ran.code == 2
+    assert "did you mean `port`?" in ran.err
+
+
+def grade(folder: Path, cwd: Path) -> Any:
+    ran = call_rcc("grade", folder, "--json", "--badge", "badge.svg", cwd=cwd)
+    assert ran.code == 0, ran.text
+    return ran.json()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "letter"),
+    [
+        ("tables-by-lock", "", "", "A"),
+        ("tables-by-lock", "[[staging]]", '[[extra_mounts]]\nhost = "/etc/x"\ncontainer = "/x"\n\n[[staging]]', "B"),
+        ("dsv41-flash-wrapper", ":1.6", ":1.6@sha256:" + "5" * 64, "C"),
+        ("dsv41-flash-wrapper", "", "", "D"),
+        ("dsv41-flash-wrapper", ":1.6", ":latest", "F"),
+        ("dsv41-flash-wrapper", ":1.6", "", "F"),
+    ],
+)
+def test_the_grade_is_the_worst_of_what_is_open(name: str, old: str, new: str, letter: str, tmp_path: Path) -> None:
+    shutil.copytree(RECIPES / name, tmp_path / "r")
+    recipe = tmp_path / "r/recipe.toml"
+    recipe.write_text(recipe.read_text().replace(old, new, 1))
+    told = grade(tmp_path / "r", tmp_path)
+
+    assert told["letter"] == letter
+    assert all(step["help"] for step in told["steps"])
+    assert bool(told["steps"]) == (letter != "A")
+    badge = ET.parse(tmp_path / "badge.svg").getroot()
+    assert letter in [text.text for text in badge.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_every_format_has_a_schema_that_is_one(tmp_path: Path) -> None:
+    listed = call_rcc("schema", cwd=tmp_path).out.split()
+
+    assert listed == names() == ["cluster", "lock", "manifest", "plan", "recipe"]
+    for name in listed:
+        schema = json.loads(call_rcc("schema", name, cwd=tmp_path).out)
+        jsonschema.Draft7Validator.check_schema(schema)
+
+
+@needs("git")
+def test_init_writes_files_that_compile_and_keeps_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/.gitattributes").write_text("*.png binary")
+    ran = call_rcc("init", "new", cwd=tmp_path)
+
+    assert ran.code == 0, ran.text
+    assert call_rcc("build", "new", "-t", "compose,shell", cwd=tmp_path).code == 0
+    assert call_rcc("lint", "new/recipe.toml", "new/cluster.toml", cwd=tmp_path).code == 0
+    lines = (tmp_path / "new/.gitattributes").read_text().splitlines()
+    assert lines[0] == "*.png binary"
+    subprocess.run(["git", "init", "-q", "new"], cwd=tmp_path, check=True)
+    asked = ["git", "-C", "new", "check-attr", "merge", "recipe.lock", "a.recipe.lock"]
+    told = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert told.count("merge: binary") == 2
+    before = {path: path.read_bytes() for path in (tmp_path / "new").glob("*.toml")}
+    assert call_rcc("init", "new", cwd=tmp_path).code == 1
+    assert {path: path.read_bytes() for path in (tmp_path / "new").glob("*.toml")} == before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -26,12 +27,7 @@ def mend(run: Run, names: tuple[str, ...], *, unsafe: bool, dry: bool) -> tuple[
         if text is None:
             left += run.lint_one(own, before)
             continue
-        after, findings = mended(
-            own,
-            text,
-            lambda text, own=own: tuple(run.lint_one(own, text.encode())),
-            unsafe=unsafe,  # type: ignore[misc]
-        )
+        after, findings = mended(own, text, partial(_lint, run, own), unsafe=unsafe)
         left += findings
         changed |= after != text
         if dry:
@@ -41,6 +37,10 @@ def mend(run: Run, names: tuple[str, ...], *, unsafe: bool, dry: bool) -> tuple[
         elif after != text:
             rewrite(name, after)
     return (1 if dry and changed else 0), left
+
+
+def _lint(run: Run, name: str, text: str) -> tuple[Finding, ...]:
+    return tuple(run.lint_one(name, text.encode()))
 
 
 def _read(name: str) -> bytes | None:

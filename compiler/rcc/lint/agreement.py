@@ -10,7 +10,6 @@ from rcc.engines.flags import engine_data
 from rcc.lint.context import Context, is_plain
 
 _ENGINES = ("custom", "llama-cpp", "sglang", "trtllm", "vllm")
-_NODE_PORTS = range(30000, 32768)
 _DP_ATTENTION_PORTS = 6
 _CACHES = frozenset(
     ("HF_HOME", "HF_HUB_CACHE", "HF_MODULES_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "XDG_CACHE_HOME")
@@ -44,14 +43,10 @@ def check_unknown_engine(context: Context) -> Iterator[Finding]:
 
 
 def check_ports(context: Context) -> Iterator[Finding]:
-    """RCC908, RCC914 and RCC915: which ports of the head are whose."""
+    """RCC908 and RCC915: which ports of the head are whose."""
     recipe, data = context.recipe, engine_data(context.recipe.engine)
     port = recipe.port or data.get("port")
     meeting = recipe.rendezvous_port or data.get("rendezvous_port")
-    if recipe.port in _NODE_PORTS:
-        message = f"port {recipe.port} is one that Kubernetes gives to services of type NodePort"
-        help = "choose one outside 30000 to 32767 where the nodes are a Kubernetes cluster's too"
-        yield finding("RCC914", message, context.place("port"), help=help)
     if recipe.required_nodes < 2 or not port or not meeting:
         return
     key = "rendezvous_port" if recipe.rendezvous_port else "port"

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rcc.cluster.model import Cluster, ClusterFile
-from rcc.diagnostic import Finding, Label, finding
+from rcc.diagnostic import Finding, Label, Severity, finding
 from rcc.lint.context import Context
 from rcc.lint.nccl_table import number_of
 from rcc.lint.variables import Variables
+
+_NODE_PORTS = range(30000, 32768)
 
 
 def check(context: Context) -> Iterator[Finding]:
     """What only a recipe with a cluster shows."""
     assert context.cluster is not None
     yield from check_profile(context)
+    yield from check_node_port_range(context)
     yield from check_fabric(context.cluster, context.variables, context.recipe.required_nodes)
 
 
@@ -33,6 +36,18 @@ def check_profile(context: Context) -> Iterator[Finding]:
         else:
             message = f"`{name}` is `{text}` here and `{below}` in the cluster's profile: the recipe wins"
             yield finding("RCC403", message, place, labels=[label])
+
+
+def check_node_port_range(context: Context) -> Iterator[Finding]:
+    """RCC914: containers have the host's network, so a service of Kubernetes and the API may want one port."""
+    assert context.cluster is not None
+    port = context.recipe.port
+    if port in _NODE_PORTS:
+        on_k8s = context.cluster.document is not None and "k8s" in context.cluster.document.values
+        message = f"port {port} is one that Kubernetes gives to services of type NodePort"
+        help = "choose one outside 30000 to 32767 where the nodes are a Kubernetes cluster's too"
+        severity = Severity.WARNING if on_k8s else Severity.INFO
+        yield finding("RCC914", message, context.place("port"), help=help, severity=severity)
 
 
 def check_fabric(cluster: ClusterFile, variables: Variables, required: int) -> Iterator[Finding]:

@@ -37,7 +37,7 @@ def _refused(rank: Rank) -> list[Finding]:
     }
     message = "rank {} has `{}`, which the target `nomad` cannot express"
     help = "build it for another target with `-t`"
-    return [finding("RCC1002", message.format(rank.rank, name), help=help) for name, value in needs.items() if value]
+    return [finding("RCC1089", message.format(rank.rank, name), help=help) for name, value in needs.items() if value]
 
 
 def _job(plan: Plan, rank: Rank) -> dict[str, Any]:

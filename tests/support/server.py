@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -37,11 +38,13 @@ class Reply:
 class Server:
     """Answers until it is closed; use it in `with`."""
 
-    def __init__(self, answer: Callable[[Asked], Reply]) -> None:
+    def __init__(self, answer: Callable[[Asked], Reply], tls: ssl.SSLContext | None = None) -> None:
         self.answer = answer
         self.asked: list[Asked] = []
         self.closing = threading.Event()
         self._http = _Http(("127.0.0.1", 0), _handler(self))
+        if tls:
+            self._http.socket = tls.wrap_socket(self._http.socket, server_side=True)
         self.host = f"127.0.0.1:{self._http.server_address[1]}"
         self.url = f"http://{self.host}"
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01})

@@ -13,7 +13,7 @@ from rcc.fetch.helper import Login
 from rcc.fetch.image import DIGEST, INDEXES, MANIFESTS, Each, Manifest, bad, digest_of, read_image, read_manifest
 from rcc.fetch.logins import Logins
 from rcc.fetch.tokens import authorization
-from rcc.fetch.wire import Answer, Wire, is_loopback, retry_after, speaks_no_tls
+from rcc.fetch.wire import Answer, Wire, is_loopback, is_untrusted, retry_after, speaks_otherwise
 from rcc.lock.model import LockedImage
 from rcc.recipe.reference import DEFAULT_TAG, DOCKER_HUB, Reference
 
@@ -58,17 +58,21 @@ class Registries:
 
     def request(self, reference: Reference, method: str, path: str, headers: Mapping[str, str]) -> Answer:
         """One request, over the scheme that the registry speaks."""
-        first, second = self._candidates(reference.registry)
+        scheme, other = self._candidates(reference.registry)
+        answer, why = None, None
         try:
-            answer = self._request(first, reference, method, path, headers)
-            wrong = answer.status == 400 and b"HTTPS server" in answer.body
+            answer = self._request(scheme, reference, method, path, headers)
         except FetchError as error:
-            if second is None or not speaks_no_tls(error):
+            if other is None or not speaks_otherwise(error):
                 raise
-            wrong = True
-        if second and wrong:
-            answer = self._request(second, reference, method, path, headers)
-        self._schemes.setdefault(reference.registry, second if second and wrong else first)
+            why = error
+        if other and (answer is None or (answer.status == 400 and b"HTTPS server" in answer.body)):
+            try:
+                answer, scheme = self._request(other, reference, method, path, headers), other
+            except FetchError as error:
+                raise (error if why is None or is_untrusted(error) else why) from None
+        assert answer
+        self._schemes.setdefault(reference.registry, scheme)
         return answer
 
     def _request(self, scheme: str, reference: Reference, method: str, path: str, headers: Mapping[str, str]) -> Answer:

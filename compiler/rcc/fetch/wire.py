@@ -216,10 +216,17 @@ def _why(error: Exception, limits: Limits) -> str:
     return "the connection broke"
 
 
-def speaks_no_tls(error: FetchError) -> bool:
-    """Whether a request failed because the other side answered in clear."""
+def speaks_otherwise(error: FetchError) -> bool:
+    """Whether a request failed as it does where the other side speaks TLS and we do not, or the other way round."""
     cause = _root(error)
-    return isinstance(cause, ssl.SSLError) and not isinstance(cause, ssl.SSLCertVerificationError)
+    if isinstance(cause, ssl.SSLError):
+        return not is_untrusted(error)
+    return isinstance(error.__cause__, httpx2.ReadError | httpx2.RemoteProtocolError)
+
+
+def is_untrusted(error: FetchError) -> bool:
+    """Whether a request failed because the other side's certificate is not trusted."""
+    return isinstance(_root(error), ssl.SSLCertVerificationError)
 
 
 def _root(error: BaseException) -> BaseException:

@@ -31,10 +31,6 @@ lint: $(READY)
 	@$(BIN)/ruff format -q --check
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/python -m tools.docs --check
-	@$(BIN)/python -m tools.docs --check
-
-docs: $(READY)
-	@$(BIN)/python -m tools.docs
 
 format: $(READY)
 	@$(BIN)/ruff check -q --fix
@@ -49,13 +45,17 @@ fuzz: $(READY)
 docs: $(READY)
 	@$(BIN)/python -m tools.docs
 
-$(READY): pyproject.toml requirements/build.txt requirements/dev.txt
+$(READY): pyproject.toml .venv/requirements
+	@$(PIP) --no-deps -e .
+	@touch $@
+
+# The builders come first: one of the requirements is built from its source.
+.venv/requirements: requirements/build.txt requirements/dev.txt
 	@test -n '$(PYTHON)' || { echo 'no Python of 3.11 or newer on PATH; name one: make PYTHON=/path/to/python3'; exit 1; }
 	@echo 'making .venv from the pinned requirements (a minute or two)'
 	@$(PYTHON) -m venv --clear .venv
 	@$(PIP) --require-hashes -r requirements/build.txt
 	@$(PIP) --require-hashes -r requirements/dev.txt
-	@$(PIP) --no-deps -e .
 	@touch $@
 
 requirements: $(READY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import Any
 
 import click
@@ -11,8 +11,8 @@ from rcc.cli.compiling import locate, plan_of
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
 from rcc.cli.outcome import print_json, say, tell
 from rcc.cli.render.harmless import harmless
-from rcc.cli.writing import write_whole
 from rcc.emit.grade import Grade, badge, grade
+from rcc.fetch.save import replace_file
 from rcc.plan.canonical import plain
 
 
@@ -31,7 +31,7 @@ def command(recipe: str, cluster: str | None, badge_file: str | None, as_json: b
         return code
     given = grade(planned.plan, inputs.recipe)
     if badge_file is not None:
-        write_whole(Path(badge_file), badge(given.letter).encode())
+        replace_file(os.path.realpath(badge_file), badge(given.letter).encode())
         say(f"wrote {badge_file}")
     if as_json:
         print_json({"version": 1, "id": planned.plan.id, "meaning": given.meaning, **plain(given)})

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from rcc.cli.outcome import tell
-from rcc.cli.writing import write_whole
 from rcc.diagnostic import finding
+from rcc.fetch.save import replace_file
 from rcc.recipe.identity import proposed_id
 from rcc.source import whole
 
@@ -61,7 +61,7 @@ def command(folder: str) -> int:
         return tell(finding("RCC1119", f"`{path}` is there already", whole(str(path)), help=help) for path in there)
     place.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
-        write_whole(path, text.encode())
+        replace_file(str(path), text.encode())
         click.echo(f"wrote {path}")
     _add_attributes(place / ".gitattributes")
     click.echo(f"next: change both files, then rcc lint {place}/*.toml and rcc build {place}")
@@ -74,5 +74,5 @@ def _add_attributes(path: Path) -> None:
     missing = [line for line in ATTRIBUTES if line not in text.splitlines()]
     if missing:
         start = text if text.endswith("\n") or not text else text + "\n"
-        write_whole(path, (start + "\n".join(missing) + "\n").encode())
+        replace_file(str(path), (start + "\n".join(missing) + "\n").encode())
         click.echo(f"wrote {path}")

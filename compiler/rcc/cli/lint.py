@@ -131,7 +131,7 @@ class _Run:
 
         found = lint_file(name, read, self.cluster)
         choices, of_settings = choices_for(name)
-        shown = choices.shown(found)
+        shown = choices.shown(found) if choices else found
         return [*of_settings, *(self.chosen.shown(shown) if self.chosen else shown)]
 
 

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from typing import TYPE_CHECKING
 
-from rcc.cli.settings import find_settings
 from rcc.diagnostic import Findings
-from rcc.lint.settings import Choices, read_choices
+
+if TYPE_CHECKING:
+    from rcc.lint.settings import Choices
+
+
+def choices_for(name: str) -> tuple[Choices | None, Findings]:
+    """What the settings above a file choose, and what is wrong with them; None where there are none."""
+    return choices_at(os.path.dirname(os.path.abspath(name)))
 
 
 @cache
-def choices_at(folder: str) -> tuple[Choices, Findings]:
-    """The choices of the nearest settings at or above a folder, and what is wrong with them."""
+def choices_at(folder: str) -> tuple[Choices | None, Findings]:
+    """The same for a folder."""
+    if not _has_settings(folder):
+        return None, ()
+    from rcc.cli.settings import find_settings
+    from rcc.lint.settings import read_choices
+
     settings, found = find_settings(folder)
     if settings is None:
-        return Choices(), found
+        return None, found
     choices, more = read_choices(settings.values, settings.place, settings.path)
     return choices, (*found, *more)
 
 
-def choices_for(name: str) -> tuple[Choices, Findings]:
-    """The choices that count for a file."""
-    return choices_at(os.path.dirname(name) or ".")
+def _has_settings(folder: str) -> bool:
+    """A look for a file that may hold settings, without reading any."""
+    while True:
+        if any(os.path.exists(os.path.join(folder, name)) for name in ("rcc.toml", "pyproject.toml")):
+            return True
+        parent = os.path.dirname(folder)
+        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
+            return False
+        folder = parent

@@ -56,7 +56,7 @@ def _lint_lock(name: str, data: bytes) -> Findings:
 def _lint_settings(name: str) -> Findings:
     from rcc.cli.lint_settings import choices_at
 
-    return choices_at(os.path.dirname(name) or ".")[1]
+    return choices_at(os.path.dirname(os.path.abspath(name)))[1]
 
 
 def _lint_recipe(name: str, read: Read, cluster: ClusterFile | None) -> Findings:

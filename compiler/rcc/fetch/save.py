@@ -1,4 +1,4 @@
-"""Writes a lock whole or not at all."""
+"""Writes a file whole or not at all: a lock above all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def save_lock(path: str, data: bytes) -> Findings:
     """
     target = os.path.realpath(path)
     try:
-        _replace(target, data)
+        replace_file(target, data)
     except OSError as error:
         why = (error.strerror or "it failed").lower()
         help = "the old lock is as it was; free space or mend the folder's permissions, then run `rcc lock` again"
@@ -26,7 +26,8 @@ def save_lock(path: str, data: bytes) -> Findings:
     return ()
 
 
-def _replace(target: str, data: bytes) -> None:
+def replace_file(target: str, data: bytes) -> None:
+    """Puts `data` in the place of a file in one step, with the old file's mode; raises OSError and leaves the old one."""
     folder, name = os.path.split(target)
     handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
     try:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from rcc import __version__
 from rcc.codes import CODES
-from rcc.diagnostic import Edit, Finding, Findings, Severity
+from rcc.diagnostic import Edit, Finding, Findings, Severity, in_order
 from rcc.lint.pages import page
 from rcc.source import Place, Source
 
@@ -26,7 +26,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 def render(findings: Findings, color: bool) -> str:
     """One run, in ASCII, indented; of more than 25,000 findings the gravest, in the order of output."""
     gravest = sorted(findings, key=lambda one: -one.severity)[:MAX_RESULTS]
-    shown = [one for one in findings if one in set(gravest)] if len(findings) > MAX_RESULTS else list(findings)
+    shown = list(in_order(gravest))
     rules = sorted({one.code for one in shown})
     driver = {"name": "rcc", "version": __version__, "rules": [_rule(code) for code in rules]}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": _results(shown, rules)}

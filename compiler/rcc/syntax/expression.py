@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from lark import Token
 
 MAX_FILTERS = 16
+MAX_SHOWN = 60
+"""How many characters of a broken expression a message repeats."""
 _ESCAPES = {"n": "\n", "t": "\t"}
 
 
@@ -128,6 +130,8 @@ def _check_filter(name: str, count: int) -> tuple[str, str] | None:
 
 def _explain(inner: str, start: int, error: UnexpectedError, literal_help: str) -> TemplateError:
     shown = inner.strip()
+    if len(shown) > MAX_SHOWN:
+        shown = f"{shown[:MAX_SHOWN]}…"
     at = start + min(error.offset, len(inner.rstrip()))
     if not shown:
         return TemplateError("a template is empty", start - 2, start + len(inner) + 2, f"write a name; {literal_help}")

@@ -25,16 +25,10 @@ def load(name: str, start: str, actions: object) -> lark.Lark:
         "transformer": actions,
     }
     folder = _cache_folder()
-    if folder is None:
-        return lark.Lark(text, **options)
-    key = hashlib.sha256(f"{text}\0{lark.__version__}\0{sys.version}".encode()).hexdigest()[:32]
-    tables = folder / f"{name}-{key}.tables"
-    if tables.exists():
-        return lark.Lark(text, cache=str(tables), **options)
-    unfinished = folder / f"{tables.name}.{os.getpid()}"
-    parser = lark.Lark(text, cache=str(unfinished), **options)
-    _publish(unfinished, tables)
-    return parser
+    if folder is not None:
+        key = hashlib.sha256(f"{text}\0{lark.__version__}\0{sys.version}".encode()).hexdigest()[:32]
+        options["cache"] = str(folder / f"{name}-{key}.tables")  # unreadable tables are built and written again
+    return lark.Lark(text, **options)
 
 
 def run(parser: lark.Lark, text: str) -> Any:
@@ -44,13 +38,6 @@ def run(parser: lark.Lark, text: str) -> Any:
     except lark.exceptions.UnexpectedToken as error:
         offset = len(text) if error.token.type == "$END" else error.token.start_pos
         raise UnexpectedError(offset or 0, accepted(error.state)) from None
-
-
-def _publish(unfinished: Path, tables: Path) -> None:
-    try:
-        unfinished.replace(tables)
-    except OSError:
-        return
 
 
 def _cache_folder() -> Path | None:

@@ -98,34 +98,43 @@ def parse_template(text: str) -> tuple[Template | None, tuple[TemplateError, ...
     parts: list[Literal | Expression] = []
     errors: list[TemplateError] = []
     position = 0
-    while opening := _OPENING.search(text, position):
-        if opening.start() > position:
-            parts.append(Literal(text[position : opening.start()]))
-        if opening[0] == "{{" and text.find("}}", opening.end()) < 0:
-            help = f"end it with `}}}}`; {_LITERAL_HELP}"
-            errors.append(TemplateError("`{{` is never closed", opening.start(), opening.end(), help))
-            break
-        found = _read(text, opening.start())
+    for start, end in _found(text):
+        if start > position:
+            parts.append(Literal(text[position:start]))
+        found = _read(text, start, end)
         if isinstance(found, Expression):
             parts.append(found)
         else:
             errors.append(found)
-        position = found.end
+        position = end
     if position < len(text):
         parts.append(Literal(text[position:]))
     return (None if errors else Template(tuple(parts))), tuple(errors)
 
 
-def _read(text: str, start: int) -> Expression | TemplateError:
-    """What opens at `start`."""
-    angles = _ANGLES.match(text, start)
-    if angles:
-        return Expression(angles[0], start, angles.end(), angles[1])
-    plain = _PLAIN.match(text, start)
+def _found(text: str) -> Iterator[tuple[int, int]]:
+    """Where templates begin and end; one that does not end is only its `{{`, and the last."""
+    position, quotes_close = 0, True
+    while opening := _OPENING.search(text, position):
+        start, position = opening.span()
+        if opening[0] == "{{":
+            whole = _BRACES.match(text, start) if quotes_close else None
+            quotes_close = whole is not None  # else no later one could be told from what the open quote holds
+            position = whole.end() if whole else text.find("}}", position) + 2
+        if position < start + 4:
+            yield start, start + 2
+            return
+        yield start, position
+
+
+def _read(text: str, start: int, end: int) -> Expression | TemplateError:
+    """What stands at `start` to `end`, marks included."""
+    plain = _ANGLES.match(text, start) or _PLAIN.match(text, start)
     if plain:
-        return Expression(plain[0], start, plain.end(), plain[1], plain[2] or plain[3] or "")
-    braces = _BRACES.match(text, start)
-    end = braces.end() if braces else text.find("}}", start) + 2
+        name, *quoted = plain.groups("")
+        return Expression(plain[0], start, end, name or None, "".join(quoted))
+    if end - start < 4:
+        return TemplateError("`{{` is never closed", start, end, f"end it with `}}}}`; {_LITERAL_HELP}")
     from rcc.syntax.expression import read_expression  # imports lark
 
     return read_expression(text, start, end, _LITERAL_HELP)

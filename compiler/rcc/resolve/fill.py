@@ -9,7 +9,7 @@ from rcc.diagnostic import Finding, finding
 from rcc.nearest import nearest_name
 from rcc.recipe.model import Raw
 from rcc.source import Path, Place
-from rcc.syntax.template import Expression, Template, has_template, parse_template
+from rcc.syntax.template import Expression, Template, TooLongError, has_template, parse_template
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,15 @@ class Filler:
         if template is None:
             return raw.text
         problems = [one for one in template.expressions if self._refused(raw, one)]
-        return raw.text if problems else template.render(lambda name: str(self.names[name]))
+        if problems:
+            return raw.text
+        try:
+            return template.render(lambda name: str(self.names[name]))
+        except TooLongError as error:
+            message = f"the value has {error} once its templates are filled"
+            help = "move the text into a file that is mounted"
+            self.found.append(finding("RCC301", message, self.where(raw.path), help=help))
+            return raw.text
 
     def late_name(self, raw: Raw) -> str | None:
         """The late-bound name that is the whole of the string, where it is one that this rank binds late."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -86,10 +87,13 @@ def test_the_name_in_the_store_is_the_manifest_s_hash_and_the_id(tmp_path: Path)
     assert (tmp_path / "result").readlink().name == told[:32] + "-hello"
 
 
-def test_large_files_of_the_same_bytes_lie_on_the_disk_once(tmp_path: Path) -> None:
-    build(tmp_path / "result")
+@pytest.mark.parametrize("copy", [False, True])
+def test_large_files_of_the_same_bytes_lie_in_the_store_once_and_in_a_copy_each_by_itself(
+    tmp_path: Path, copy: bool
+) -> None:
+    build(tmp_path / "result", copy=copy)
     first, second = ((tmp_path / f"result/shell/spark{n}/files/node.pyz").stat().st_ino for n in (1, 2))
-    assert first == second
+    assert (first == second) != copy
 
 
 def test_the_same_build_again_is_no_news(tmp_path: Path) -> None:
@@ -164,6 +168,15 @@ def test_after_a_rollback_and_a_new_build_the_former_one_is_what_ran_before(tmp_
     build(out, b)
     roll_back(out, fail_to_wait)
     build(out, c)
+    assert roll_back(out, fail_to_wait)[0] == a.name
+
+
+def test_rollback_passes_over_a_former_build_that_is_gone(tmp_path: Path) -> None:
+    out = tmp_path / "result"
+    a, b, c = made("a"), made("b"), made("c")
+    for one in (a, b, c):
+        build(out, one)
+    shutil.rmtree(tmp_path / ".rcc/store" / b.name)
     assert roll_back(out, fail_to_wait)[0] == a.name
 
 

@@ -58,7 +58,11 @@ class LazyGroup(click.Group):
 
 
 # The width of help is fixed: no output depends on the terminal.
-@click.group(cls=LazyGroup, context_settings={"terminal_width": 100, "help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"terminal_width": 100, "help_option_names": ["-h", "--help"]},
+    epilog='Completion in bash: eval "$(_RCC_COMPLETE=bash_source rcc)"; in zsh and fish likewise.',
+)
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def command_line() -> None:
     """Compile a recipe for serving a large model into what starts it on every node.

@@ -59,8 +59,9 @@ def roll_back(out: Path, waiting: Callable[[], None]) -> tuple[str | None, Findi
             log, found = read_log(store)
             if log is None:
                 return None, found
-            entry = former(log, out.name, current)
-            if entry is None or not (store.results / entry.result).is_dir():
+            there = tuple(one for one in log if one.result == current or (store.results / one.result).is_dir())
+            entry = former(there, out.name, current)
+            if entry is None:
                 message = f"there is no former build that `{out}` could go back to"
                 return None, (finding("RCC1112", message, whole(str(out)), help="build the recipe that you want"),)
             store.link(out.name, entry.result)

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Callable
 from pathlib import Path
 
-from rcc.diagnostic import Finding, Findings, finding, has_errors
+from rcc.diagnostic import Finding, Findings, finding
 from rcc.emit.bundle import Bundle
 from rcc.emit.links import Entry, read_log, record, target, write_log
 from rcc.emit.output import occupant
@@ -42,10 +42,8 @@ def publish(
             here, found = occupant(out)  # again: who held the lock before us may have put something there
             if here is None:
                 return None, found
-            published, found = (_copy if copy or here == "folder" else _link)(store, bundle, out)
-            if not has_errors(found):
-                keep_plan(store, plan)
-            return published, found
+            keep_plan(store, plan)
+            return (_copy if copy or here == "folder" else _link)(store, bundle, out)
     except OSError as error:
         return None, (_not_written(out, error),)
 
@@ -68,7 +66,7 @@ def _copy(store: Store, bundle: Bundle, out: Path) -> tuple[Published | None, Fi
     if not out.is_symlink() and out.is_dir() and holds(out, bundle, exact_modes=False):
         return Published(out, out, False), ()
     with store.unfinished() as folder:
-        write_tree(folder / "result", bundle.files)
+        write_tree(folder / "result", bundle.files, linked=False)
         store.replace_by(out.name, folder / "result")
     return Published(out, out, True), ()
 

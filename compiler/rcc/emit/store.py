@@ -33,7 +33,7 @@ class Store:
         if place.is_dir() and holds(place, bundle, exact_modes=True):
             return False
         with self.unfinished() as folder:
-            write_tree(folder / "result", bundle.files)
+            write_tree(folder / "result", bundle.files, linked=True)
             if os.path.lexists(place):
                 place.rename(folder / "damaged")
             (folder / "result").rename(place)
@@ -113,8 +113,11 @@ def expected(bundle: Bundle) -> Iterator[Expected]:
     return (Expected.of(file.path, file.data, file.mode) for file in bundle.files)
 
 
-def write_tree(root: Path, files: tuple[File, ...]) -> None:
-    """Writes files below a new folder: their modes as stated, folders 0755. Large files of the same bytes are one."""
+def write_tree(root: Path, files: tuple[File, ...], *, linked: bool) -> None:
+    """Writes files below a new folder: their modes as stated, folders 0755.
+
+    Where `linked`, large files of the same bytes are one on the disk.
+    """
     root.mkdir()
     folders = {root}
     written: dict[tuple[bytes, str], Path] = {}
@@ -123,7 +126,8 @@ def write_tree(root: Path, files: tuple[File, ...]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         folders.update(folder for folder in path.parents if folder.is_relative_to(root))
         first = written.setdefault((file.data, file.mode), path)
-        if first == path or len(file.data) < LINKED_FROM or not _linked(first, path):
+        worth_it = linked and first != path and len(file.data) >= LINKED_FROM
+        if not (worth_it and _linked(first, path)):
             _write(path, file)
     for folder in folders:
         folder.chmod(0o755)

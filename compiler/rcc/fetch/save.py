@@ -27,7 +27,7 @@ def save_lock(path: str, data: bytes) -> Findings:
 
 
 def replace_file(target: str, data: bytes) -> None:
-    """Puts `data` in the place of a file in one step, with the old file's mode; raises OSError and leaves the old one."""
+    """Puts `data` in the place of a file in one step, with its mode; raises OSError and leaves the old one."""
     folder, name = os.path.split(target)
     handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
     try:

@@ -31,7 +31,10 @@ def _lines() -> Iterator[str]:
 def _command(command: click.Command, ctx: click.Context) -> Iterator[str]:
     usage = " ".join([ctx.command_path, *command.collect_usage_pieces(ctx)])
     yield from (f"## {ctx.command_path}", "", f"`{usage}`", "", _text(command), "")
-    options = [record for one in command.get_params(ctx) if (record := one.get_help_record(ctx))]
+    stated = [one for one in command.params if isinstance(one, click.Option)]
+    options = [record for one in stated if (record := one.get_help_record(ctx))]
+    if not options:
+        return
     yield from ("| option | meaning |", "| --- | --- |")
     yield from (f"| `{_cell(names)}` | {_cell(meaning)} |" for names, meaning in options)
     yield ""

@@ -551,3 +551,21 @@ def test_a_plain_file_as_answer_is_never_taken_for_an_image(project: Path) -> No
     assert ran.code == 1
     assert "RCC1206" in ran.err
     assert "docker_image" in ran.err  # the place in the recipe
+
+
+def test_no_plan_from_ranges_that_do_not_tile(project: Path) -> None:
+    locked(project)
+    nodes = "".join(f'[[nodes]]\nname = "n{n}"\nhost = "10.0.0.{n}"\n' for n in (1, 2))
+    (project / "cluster.toml").write_text(f'name = "two"\nhf_cache = "/mnt/hf"\nhardware = "cuda"\n{nodes}')
+    path = project / "serve.recipe.lock"
+    for options in ((), ("--frozen",)):
+        assert call_rcc("plan", "serve.recipe.toml", *options, cwd=project).code == 0
+    values = json.loads(path.read_text())
+    values["staging"]["engram"]["locked"]["ranks"][1]["1"][0] = 4
+    path.write_text(json.dumps(values, indent=2, sort_keys=True) + "\n")
+
+    for options in ((), ("--frozen",)):
+        ran = call_rcc("plan", "serve.recipe.toml", *options, cwd=project)
+        assert ran.code == 1
+        assert "RCC615" in ran.err
+        assert "do not tile" in ran.err

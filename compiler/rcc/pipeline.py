@@ -25,6 +25,7 @@ from rcc.resolve.model import Options, Resolved, ResolvedFile
 from rcc.resolve.nodes import EXAMPLE_CLUSTER
 from rcc.resolve.resolve import resolve
 from rcc.source import whole
+from rcc.staging.locked import check_layouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +155,11 @@ def _lock(
         reason = (error.strerror or type(error).__name__).lower()
         return None, (finding("RCC007", f"cannot read `{inputs.lock}`: {reason}", whole(inputs.lock)),)
     lock, of_lock = read_lock(inputs.lock, data)
-    if lock is None or options.frozen:
-        return lock, of_lock
-    return lock, (*of_lock, *stale_findings(wanted, lock, whole(inputs.lock, data.decode()).source))
+    if lock is None:
+        return None, of_lock
+    text = whole(inputs.lock, data.decode()).source
+    of_lock = (*of_lock, *check_layouts(lock, text))
+    return lock, of_lock if options.frozen else (*of_lock, *stale_findings(wanted, lock, text))
 
 
 def make_plan(loaded: Loaded, options: Options) -> tuple[Plan | None, Findings]:

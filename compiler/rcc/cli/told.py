@@ -10,6 +10,7 @@ from rcc.cli.next_step import next_step
 from rcc.cli.render.harmless import harmless
 from rcc.emit.publish import Published
 
+LOCKABLE = ("image", "model", "staging")
 SHORT = len("sha256:") + 12
 
 
@@ -20,10 +21,17 @@ def told(compiled: Compiled, published: Published) -> list[str]:
     ranks = "1 rank" if plan.group.size == 1 else f"{plan.group.size} ranks"
     lines = [f"{news} {plan.id}, {ranks}, {compiled.bundle.build[:SHORT]}, in {published.out}"]
     lines += _block("granted", granted_lines(plan))
-    lines += _block("not pinned", (f"{one.kind} {one.id}: {one.why}" for one in plan.unpinned))
+    lines += _block("not pinned", _unpinned(compiled))
     step = next_step(plan, str(published.out), compiled.targets)
     lines += _block("next", [step] if step else [])
     return [harmless(line) for line in lines]
+
+
+def _unpinned(compiled: Compiled) -> Iterator[str]:
+    plan = compiled.planned.plan
+    yield from (f"{one.kind} {one.id}: {one.why}" for one in plan.unpinned)
+    if not plan.locked and any(one.kind in LOCKABLE for one in plan.unpinned):
+        yield f"to pin what a lock can: rcc lock {compiled.planned.inputs.recipe}"
 
 
 def _block(title: str, lines: Iterable[str]) -> Iterator[str]:

@@ -25,6 +25,7 @@ class Flusher:
         self._interval = LIMITED_INTERVAL if limited else INTERVAL
         self._pending: dict[int, tuple[int, int, Any]] = {}
         self._unsynced = 0
+        self._last = 0.0
         self._closing = False
         self._failure: BaseException | None = None
         self._changed = threading.Condition()
@@ -65,11 +66,12 @@ class Flusher:
         with self._changed:
             while not self._pending and not self._closing:
                 self._changed.wait()
-            end = time.monotonic() + self._interval
+            end = self._last + self._interval
             while not self._closing and self._unsynced < UNSYNCED_LIMIT // 2:
                 if (left := end - time.monotonic()) <= 0:
                     break
                 self._changed.wait(left)
+            self._last = time.monotonic()
             return bool(self._pending)
 
     def _flush(self) -> None:

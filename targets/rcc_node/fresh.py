@@ -9,7 +9,7 @@ from rcc_node import ledger, outputs, snapshot, verify
 from rcc_node.errors import NodeError
 from rcc_node.goal import Goal, StagedFile
 from rcc_node.install import ADOPTED, NEW, install
-from rcc_node.job import Job, Result, length_of
+from rcc_node.job import Job, Result
 from rcc_node.ledger import Damaged, Ledger
 from rcc_node.pack import Packer
 from rcc_node.refusals import refuse_changed, refuse_in_use, refuse_little_space, refuse_overlap, source_changed
@@ -91,11 +91,11 @@ def _pack(job: Job, source: Source, work: Ledger, current: Ledger | None) -> int
         ledger.carry_over(current, work, _pairs(current, work, kept))
     with outputs.opened(job.place, f"{NEW}/files/", work.goal.files) as files:
         fresh = {n for n in range(len(work.goal.files)) if n not in kept and not files.is_there(n)}
-        todo = [i for i, done in enumerate(_done(work)) if not done or work.chunks[i].file in fresh]
-        left = length_of(work, todo)
-        refuse_little_space(job, work.goal.staged, left)
         for number in fresh:
             _forget(work, number)
+        todo, left = _remaining(work)
+        refuse_little_space(job, work.goal.staged, left)
+        for number in fresh:
             files.create(number)
         progress = job.progress("packing", work.goal.staged)
         progress.add(work.goal.staged - left, fresh=False)
@@ -133,9 +133,14 @@ def _pairs(old: Ledger, new: Ledger, kept: dict[int, int]) -> Iterable[tuple[int
         yield from zip(old.chunks.of_file(before), new.chunks.of_file(after), strict=True)
 
 
-def _done(work: Ledger) -> Iterable[bool]:
+def _remaining(work: Ledger) -> tuple[list[int], int]:
+    """Chunks that are not staged whole, and the bytes that they lack."""
+    todo, left = [], 0
     for index, (count, _) in enumerate(work.lines()):
-        yield count == work.chunks[index].length
+        if lacking := work.chunks[index].length - count:
+            todo.append(index)
+            left += lacking
+    return todo, left
 
 
 def _refuse_other_content(job: Job, goal: Goal, kept: dict[int, int]) -> None:
@@ -180,8 +185,8 @@ def _compare(job: Job, source: Source, work: Ledger, mend: bool) -> None:
             if mend:
                 staged.create(number)
             job.place.adopt(file.name)
-        todo = [index for index, done in enumerate(_done(work)) if not done]
-        progress = job.progress("comparing", length_of(work, todo))
+        todo, left = _remaining(work)
+        progress = job.progress("comparing", left)
         differing = Packer(job.place, work, source, staged, progress).compare(todo, mend)
     if differing:
         raise _not_equal(job, f"{verify.described(work, differing[0])} differs from the source")

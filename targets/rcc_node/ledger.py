@@ -62,9 +62,6 @@ class Ledger:
             for place in range(count):
                 yield self._parsed(first + place, block[place * _LINE : (place + 1) * _LINE])
 
-    def done(self, index: int) -> bool:
-        return bool(self.line(index)[0] == self.chunks[index].length)
-
     def _parsed(self, index: int, line: bytes) -> tuple[int, str]:
         body, check = line[:73].decode("ascii", "replace"), line[74:82].decode("ascii", "replace")
         if len(line) != _LINE or check != self._check(index, body):
@@ -77,7 +74,7 @@ class Ledger:
 
 def create(place: Place, folder: str, goal: Goal) -> Ledger:
     """A new, empty ledger."""
-    text = json.dumps(goal.document(), sort_keys=True)
+    text = json.dumps(goal.document())
     seal = hashlib.sha256(text.encode()).hexdigest()
     fd = place.open(f"{folder}/hashes", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     os.ftruncate(fd, len(Chunks(goal.files)) * _LINE)

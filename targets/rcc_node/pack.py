@@ -79,8 +79,8 @@ class Packer:
         count, expected = self._ledger.line(index)
         digest = hashlib.sha256(os.pread(fd, count, chunk.start))
         if 0 < count < chunk.length and digest.hexdigest() == expected:
-            self._progress.add(count, fresh=False)
             return count, digest
+        self._progress.add(-count, fresh=False)
         return 0, hashlib.sha256()
 
     def _mend(self, reader: int, index: int) -> None:

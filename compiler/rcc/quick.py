@@ -2,7 +2,8 @@
 
 The standard decorator writes the source of six methods for each class and compiles it when the class is made. For the
 hundred classes that pass between the rooms this takes longer than everything else that a command does. Here the same
-methods are written once, over the fields; the classes stay dataclasses to `fields`, `replace` and type checkers.
+methods are written once, over the fields; the classes stay dataclasses to `fields`, `replace` and type checkers. One of
+which very many objects are made, as when thousands of recipes are linted, gets the standard `__init__` after all.
 """
 
 from __future__ import annotations
@@ -33,10 +34,13 @@ else:
         return make
 
 
+_MANY = 500
+_made: dict[type, int] = {}
 _set = object.__setattr__
 
 
 def _init(self: Any, *args: Any, **named: Any) -> None:
+    _count(type(self))
     fields = self.__dataclass_fields__.values()
     if len(args) > len(fields):
         raise TypeError(f"{type(self).__name__} takes {len(fields)} values, not {len(args)}")
@@ -53,6 +57,21 @@ def _init(self: Any, *args: Any, **named: Any) -> None:
             raise TypeError(f"{type(self).__name__} lacks `{one.name}`")
     if named:
         raise TypeError(f"{type(self).__name__} has no `{next(iter(named))}`")
+
+
+def _count(cls: Any) -> None:
+    _made[cls] = _made.get(cls, 0) + 1
+    if _made[cls] == _MANY:
+        fields = [(one.name, one.type, _like(one)) for one in dataclasses.fields(cls)]
+        standard: Any = dataclasses.make_dataclass(cls.__name__, fields, frozen=True, eq=False, repr=False)
+        cls.__init__ = standard.__init__
+
+
+def _like(one: dataclasses.Field[Any]) -> Any:
+    """A field with the same default; one that belongs to a class cannot be another's too."""
+    if one.default_factory is not dataclasses.MISSING:
+        return dataclasses.field(default_factory=one.default_factory)
+    return dataclasses.field(default=one.default)
 
 
 def _repr(self: Any) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import tomli
 
 from rcc.quick import dataclass
 
-DATA = Path(__file__).with_name("data")
+_HERE = os.path.dirname(__file__)
 WITH_TABLES = ("sglang", "vllm")
 
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
@@ -152,14 +152,26 @@ def flag_table(engine: str) -> FlagTable | None:
     """The flags of an engine, or None where rcc has no table of them."""
     if engine not in WITH_TABLES:
         return None
-    return FlagTable(engine, (DATA / f"{engine}.flags").read_text("utf-8"))
+    return FlagTable(engine, _read("data", f"{engine}.flags"))
+
+
+@cache
+def known_variables(engine: str) -> frozenset[str]:
+    """The environment variables with the engine's prefix that it reads; none where rcc has no table of them."""
+    if engine not in WITH_TABLES:
+        return frozenset()
+    return frozenset(f"{engine.upper()}_{name}" for name in _read("data", f"{engine}.variables").splitlines()[1:])
 
 
 @cache
 def engine_data(engine: str) -> Mapping[str, Any]:
     """What a built-in engine's data file says, as TOML has it; empty where there is none."""
-    data = Path(__file__).with_name(f"{engine}.toml")
-    return tomli.loads(data.read_text("utf-8")) if data.is_file() else {}
+    return tomli.loads(_read(f"{engine}.toml")) if os.path.isfile(os.path.join(_HERE, f"{engine}.toml")) else {}
+
+
+def _read(*path: str) -> str:
+    with open(os.path.join(_HERE, *path), encoding="utf-8") as file:
+        return file.read()
 
 
 def _word(args: Sequence[str], index: int) -> Occurrence:

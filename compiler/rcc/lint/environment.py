@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, Label, finding
-from rcc.lint.nccl_table import is_number
-from rcc.lint.typos import THOROUGH
+from rcc.engines.flags import WITH_TABLES, known_variables
+from rcc.lint.nccl_table import PREFIX, is_number, nccl_variables
 from rcc.lint.variables import Variables
 
+_ENGINES = frozenset(f"{engine.upper()}_" for engine in WITH_TABLES)
 _PORTABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADAPTERS = ("NCCL_IB_HCA", "B12X_ROCE_HCA", "NVSHMEM_HCA_LIST", "UCX_NET_DEVICES")
+_THOROUGH = 20
 _INTERFACES = (
     "NCCL_SOCKET_IFNAME",
     "GLOO_SOCKET_IFNAME",
@@ -41,13 +43,24 @@ def check_variable_name(variables: Variables) -> Iterator[Finding]:
 
 def check_misspelt_variable(variables: Variables) -> Iterator[Finding]:
     """RCC406: an engine's own prefix, and a name that it does not read but nearly so."""
-    from rcc.lint.known_variables import is_unknown, known_like
+    unknown = [one for one in variables if _is_unknown(one)]
+    if not unknown:
+        return
+    from rcc.lint.known_variables import known_like
 
-    for index, name in enumerate(one for one in variables if is_unknown(one)):
-        near = known_like(name, thorough=index < THOROUGH)
+    for index, name in enumerate(unknown):
+        near = known_like(name, thorough=index < _THOROUGH)
         if near:
             place = variables.place(name, "key")
             yield finding("RCC406", f"nothing reads `{name}`", place, help=f"did you mean `{near}`?")
+
+
+def _is_unknown(name: str) -> bool:
+    """Whether a variable has the prefix of an engine or of NCCL, and neither reads it."""
+    prefix = name[: name.find("_") + 1]
+    if prefix == PREFIX:
+        return name not in nccl_variables()
+    return prefix in _ENGINES and name not in known_variables(prefix[:-1].lower())
 
 
 def check_hca_lists_differ(variables: Variables) -> Iterator[Finding]:

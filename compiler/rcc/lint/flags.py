@@ -107,9 +107,11 @@ def check_word(context: Context, table: FlagTable, one: Occurrence, before: Occu
 
 def check_unknown_flag(context: Context, table: FlagTable) -> Iterator[Finding]:
     """RCC503: a newer or patched engine may know more, so this is a warning."""
+    unknown = [one for one in context.flags if one.spelled and not one.flag and not one.candidates]
+    if not unknown:
+        return
     from rcc.lint.unknown_flags import known_like
 
-    unknown = [one for one in context.flags if one.spelled and not one.flag and not one.candidates]
     for number, one in enumerate(unknown):
         help = known_like(table, one.spelled, number)
         message = f"{table.engine} {table.version} has no flag `{shown(one.spelled)}`"

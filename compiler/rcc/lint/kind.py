@@ -10,8 +10,8 @@ Kind = Literal["recipe", "cluster", "lock", "settings"]
 
 NAMES = {"recipe.toml": "recipe", "cluster.toml": "cluster", "recipe.lock": "lock", "rcc.toml": "settings"}
 SUFFIXES = {".recipe.toml": "recipe", ".cluster.toml": "cluster", ".recipe.lock": "lock"}
-_NODES = re.compile(r"^[ \t]*(?:\[\[[ \t]*nodes[ \t]*\]\]|nodes[ \t]*=)", re.MULTILINE)
-_RECIPE = re.compile(r"^[ \t]*(?:engine|docker_image|extends)[ \t]*=", re.MULTILINE)
+_NODES = r"^[ \t]*(?:\[\[[ \t]*nodes[ \t]*\]\]|nodes[ \t]*=)"
+_RECIPE = r"^[ \t]*(?:engine|docker_image|extends)[ \t]*="
 
 
 def kind_by_name(name: str) -> Kind | None:
@@ -30,4 +30,5 @@ def kind_of(name: str, data: bytes) -> Kind:
     text = data.decode("utf-8", "replace")
     if text.lstrip("\ufeff \t\r\n").startswith("{"):
         return "lock"
-    return "cluster" if _NODES.search(text) and not _RECIPE.search(text) else "recipe"
+    has_nodes = re.search(_NODES, text, re.MULTILINE) is not None
+    return "cluster" if has_nodes and not re.search(_RECIPE, text, re.MULTILINE) else "recipe"

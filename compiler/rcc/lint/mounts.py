@@ -33,12 +33,13 @@ def check(context: Context) -> Iterator[Finding]:
 def check_container_path(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
     """RCC702 and RCC709: where things are mounted."""
     target = mount.container.text
-    place = context.place("extra_mounts", index, "container")
     if is_plain(target) and not target.startswith("/"):
         message = "`extra_mounts` needs an absolute path without `..`"
+        place = context.place("extra_mounts", index, "container")
         yield finding("RCC702", message, place, help="write the whole path, from `/`")
     elif normal(target) in ("/", _RESERVED) or normal(target).startswith(_RESERVED + "/"):
         message = f"`{target}` is where rcc mounts its own"
+        place = context.place("extra_mounts", index, "container")
         yield finding("RCC709", message, place, help="choose another path in the container")
 
 

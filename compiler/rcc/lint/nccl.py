@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, Label, finding
@@ -10,6 +11,8 @@ from rcc.lint.variables import Variables
 from rcc.recipe.shape import shown
 
 _MAX_ENTRIES = 32
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4_RANGE = re.compile(rf"{_BYTE}(?:\.{_BYTE}){{3}}/(?:3[0-2]|[12]?[0-9])")
 _LISTS = ("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME")
 _DEAD_WITH_GID = ("NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM")
 
@@ -109,10 +112,12 @@ def check_ignored_address_range(variables: Variables) -> Iterator[Finding]:
 
 
 def _is_range(text: str) -> bool:
-    from ipaddress import ip_network  # too slow for every run
-
+    if _IPV4_RANGE.fullmatch(text):
+        return True
     if "/" not in text:
         return False
+    from ipaddress import ip_network  # too slow for every run
+
     try:
         ip_network(text, strict=False)
     except ValueError:

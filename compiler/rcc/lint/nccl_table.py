@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
-from pathlib import Path
 
 PREFIX = "NCCL_"
-_DATA = Path(__file__).with_name("data") / "nccl.variables"
+_DATA = os.path.join(os.path.dirname(__file__), "data", "nccl.variables")
 _NUMBER = re.compile(r"\s*([+-]?)(?:0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))")
 _PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*|0[xX][0-9a-fA-F]+)")
 _BITS = 63
@@ -16,7 +16,8 @@ _BITS = 63
 @cache
 def nccl_variables() -> dict[str, tuple[str, ...]]:
     """What NCCL reads, by name: `("number",)`, `("text",)` or `("of", …)` with the texts that it knows."""
-    lines = _DATA.read_text("utf-8").splitlines()[1:]
+    with open(_DATA, encoding="utf-8") as file:
+        lines = file.read().splitlines()[1:]
     return {PREFIX + name: tuple(kind) for name, *kind in (line.split() for line in lines)}
 
 

@@ -12,7 +12,6 @@ from rcc.source import Path
 
 _MOVING = re.compile(r"(?:.*[-_.])?(?:latest|nightly|edge|canary|rolling|main|master|dev|devel|unstable)")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_SNAPSHOT = re.compile(r"/snapshots/[0-9a-f]{40}(?:/|$)")
 _NOT_FILES = ("/dev/", "/proc/", "/run/", "/sys/", "/var/run/")
 _ARCHITECTURES = {"amd64": r"x86[-_]64|x86|amd64", "arm64": r"aarch64|arm64|sbsa"}
 
@@ -93,11 +92,9 @@ def _locked(context: Context, id: str) -> bool:
 
 def _staged_commit(context: Context) -> bool:
     """Whether a staging source says the commit."""
-    if context.recipe.revision or not any(_SNAPSHOT.search(block.src.text) for block in context.recipe.staging):
-        return False
-    from rcc.lock.asked import main_revision
-
-    return _COMMIT.fullmatch(main_revision(context.file)) is not None
+    folder = "models--" + (context.recipe.model or "").replace("/", "--")
+    pattern = rf"(?:^|/){re.escape(folder)}/snapshots/[0-9a-f]{{40}}(?:/|$)"
+    return not context.recipe.revision and any(re.search(pattern, one.src.text) for one in context.recipe.staging)
 
 
 def _unpinned(context: Context, path: Path, model: str, revision: str | None) -> Iterator[Finding]:

@@ -11,11 +11,9 @@ from rcc.syntax.document import Document
 
 # A finding of the first kind is no news where one of the others stands in the same line.
 _SAID_BETTER = {"RCC407": ("RCC401",), "RCC611": ("RCC304",), "RCC108": ("RCC101", "RCC102")}
-NEEDS_CLUSTER = frozenset(("RCC402", "RCC403", "RCC404", "RCC516", "RCC604", "RCC608")) | frozenset(
-    code for code in CODES if code.startswith("RCC9") and len(code) == 6
-)
-NEEDS_LOCK = frozenset(("RCC610", "RCC801", "RCC802"))
-"""Codes that a run without a cluster, or without a lock, cannot find."""
+# Codes that a run without a cluster, or without a lock, cannot find.
+_OF_CLUSTER = ("RCC402", "RCC403", "RCC404", "RCC516", "RCC604", "RCC608", "RCC9")
+_OF_LOCK = ("RCC610", "RCC801", "RCC802")
 
 
 def once(findings: Iterable[Finding]) -> Findings:
@@ -49,9 +47,9 @@ def finished(
     if any("rcc:" in source.text for source in sources.values()):
         from rcc.lint.suppress import silenced
 
-        unchecked = (frozenset() if cluster else NEEDS_CLUSTER) | (frozenset() if lock else NEEDS_LOCK)
-        own_name = own.source.name if own else ""
-        found = in_order(silenced(found, sources, own_name, frozenset(CODES) - unchecked))
+        unchecked = (() if cluster else _OF_CLUSTER) + (() if lock else _OF_LOCK)
+        checked = frozenset(code for code in CODES if not code.startswith(unchecked))
+        found = in_order(silenced(found, sources, own.source.name if own else "", checked))
     if found and own is not None:
         from rcc.lint.fixes import with_fixes
 

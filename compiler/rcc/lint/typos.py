@@ -1,13 +1,13 @@
-"""Names that are nearly known ones, among as many names as a file can hold."""
+"""Names that are nearly known ones, among as many names as a file can hold.
+
+A search through all known names takes milliseconds, so that callers ask for it only for the first unknown names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from rcc.nearest import nearest_name
-
-THOROUGH = 20
-"""For how many unknown names of a file a search through all known ones is worth its milliseconds."""
 
 _LIMIT = 2
 

@@ -44,7 +44,7 @@ def _matching(pattern: str, kinds: frozenset[str]) -> Iterator[str]:
 
 
 def _in_folder(top: str, kinds: frozenset[str]) -> Iterator[str]:
-    from rcc.lint.ignored import Ignored
+    from rcc.cli.ignored import Ignored
 
     ignored = Ignored(top)
     for folder, folders, names in os.walk(top):

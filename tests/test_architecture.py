@@ -15,15 +15,15 @@ FILES = sorted(path for tree in TREES.values() for path in tree.rglob("*.py"))
 ALL_PYTHON = sorted({*FILES, *(ROOT / "schema").rglob("*.py"), *(ROOT / "tests").rglob("*.py")})
 # A room imports itself and those before it.
 ROOMS = (
-    "source", "nearest", "codes", "diagnostic", "syntax", "recipe", "cluster", "lock", "engines", "hardware", "staging",
-    "resolve", "plan", "emit", "lint", "fetch", "pipeline", "cli",
+    "quick", "source", "nearest", "codes", "diagnostic", "syntax", "recipe", "cluster", "lock", "engines", "hardware",
+    "staging", "resolve", "plan", "emit", "lint", "fetch", "pipeline", "cli",
 )  # fmt: skip
 THIRD_PARTY = {
     "rcc": {"click", "httpx2", "huggingface_hub", "jinja2", "jsonschema", "lark", "rich", "tomli"},
     "rcc_node": set[str](),
     "rcc_targets": {"jinja2"},
 }
-OF_RCC_FOR_TARGETS = {"diagnostic", "emit", "plan", "source"}
+OF_RCC_FOR_TARGETS = {"diagnostic", "emit", "plan", "quick", "source"}
 # What would let the machine, the day or the network into an output.
 OUTWARD = {
     "asyncio", "getpass", "http", "httpx2", "huggingface_hub", "locale", "platform", "pwd", "random",

@@ -10,7 +10,7 @@ from typing import Any
 
 from rcc.diagnostic import Findings
 from rcc.fetch.failure import FetchError
-from rcc.fetch.image import DIGEST, platform_name
+from rcc.fetch.manifest import DIGEST, platform_name
 from rcc.lock.model import LockedImage, Platform
 from rcc.quick import dataclass
 from rcc.recipe.reference import Reference, parse_reference

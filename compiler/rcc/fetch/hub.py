@@ -23,7 +23,8 @@ from rcc import __version__
 from rcc.diagnostic import Findings, finding
 from rcc.fetch.failure import FetchError
 from rcc.fetch.model import Snapshot, is_hash, is_safe
-from rcc.fetch.wire import CAP, Wire, place, retry_after
+from rcc.fetch.trouble import place
+from rcc.fetch.wire import CAP, Wire, retry_after
 from rcc.lock.model import FileId
 from rcc.lock.wanted import COMMIT
 

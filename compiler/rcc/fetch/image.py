@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
-from hashlib import sha256
 from typing import Any, Protocol, TypeVar
 
 from rcc.diagnostic import Findings, Severity, finding
 from rcc.fetch.failure import FetchError
+from rcc.fetch.manifest import INDEXES, Manifest, bad, is_descriptor, platform_name
 from rcc.lock.model import Blob, LockedImage, Platform
-from rcc.quick import dataclass
 from rcc.recipe.reference import Reference
-
-INDEXES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
-MANIFESTS = ("application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json")
-DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Each = Callable[[Callable[[Item], Result], Iterable[Item]], Iterable[Result]]
 """`map`, or one that works in parallel."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """A manifest or an index: its bytes as they came, and the digest and media type of these."""
-
-    digest: str
-    media_type: str
-    body: bytes
-    fields: Mapping[str, Any]
-
-    @property
-    def blob(self) -> Blob:
-        """Digest and size."""
-        return Blob(self.digest, len(self.body))
 
 
 class ImageSource(Protocol):
@@ -64,37 +43,6 @@ class Contents(Protocol):
 
     def blob(self, digest: str) -> bytes:
         """A config."""
-
-
-def digest_of(body: bytes) -> str:
-    """The digest of a manifest or a blob."""
-    return "sha256:" + sha256(body).hexdigest()
-
-
-def read_manifest(body: bytes, content_type: str, where: str) -> Manifest:
-    """A manifest from its bytes; its own `mediaType` says more than the type it was sent as."""
-    try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError):
-        fields = None
-    if not isinstance(fields, dict):
-        raise bad(f"{where} answers with a manifest that is no JSON object")
-    if fields.get("schemaVersion") == 1:
-        raise bad(f"{where} has this image only in schema 1, which says nothing of platforms", "push the image again")
-    sent = content_type.partition(";")[0].strip()
-    kind = fields.get("mediaType") or (sent if sent in INDEXES + MANIFESTS else None)
-    if kind is None:
-        kind = INDEXES[0] if isinstance(fields.get("manifests"), list) else MANIFESTS[0]
-    if kind not in INDEXES + MANIFESTS:
-        raise bad(f"{where} answers with a manifest of type `{str(kind)[:100]}`", "name a container image")
-    return Manifest(digest_of(body), kind, body, fields)
-
-
-def bad(
-    message: str, help: str = "try again; if it stays so, the registry or what was pushed to it is broken"
-) -> FetchError:
-    """An answer that no registry may give."""
-    return FetchError("RCC1206", message, help)
 
 
 def read_image(reference: str, top: Manifest, contents: Contents, each: Each[Any, Any]) -> tuple[LockedImage, Findings]:
@@ -130,14 +78,9 @@ def _descriptors(index: Manifest, where: str) -> list[dict[str, Any]]:
     entries = index.fields.get("manifests")
     if not isinstance(entries, list):
         raise bad(f"{where} answers with an index that lists no manifests")
-    if not all(_is_descriptor(one) for one in entries):
+    if not all(is_descriptor(one) for one in entries):
         raise bad(f"{where} answers with an index whose entries lack a sha256 digest or a size")
     return entries
-
-
-def _is_descriptor(value: Any) -> bool:
-    digest, size = (value.get("digest"), value.get("size")) if isinstance(value, dict) else (None, None)
-    return isinstance(digest, str) and bool(DIGEST.fullmatch(digest)) and type(size) is int and size >= 0
 
 
 def _is_image(entry: Mapping[str, Any]) -> bool:
@@ -163,12 +106,9 @@ def _platform(entry: Mapping[str, Any], contents: Contents) -> tuple[str, Platfo
 
 def _config(manifest: Manifest, where: str) -> Blob:
     config = manifest.fields.get("config")
-    if (
-        not isinstance(config, dict)
-        or not DIGEST.fullmatch(str(config.get("digest")))
-        or type(config.get("size")) is not int
-    ):
+    if not is_descriptor(config):
         raise bad(f"{where} answers with a manifest that names no config")
+    assert isinstance(config, dict)
     return Blob(config["digest"], config["size"])
 
 
@@ -183,16 +123,3 @@ def _with_config(manifest: Manifest, contents: Contents) -> tuple[str, Platform]
         message = f"{contents.where} has something here whose config names no platform, so it is no container image"
         raise FetchError("RCC1207", message, "name a container image")
     return platform_name(fields), Platform(manifest.blob, config)
-
-
-def platform_name(platform: Any) -> str:
-    """`os/architecture[/variant]`; a variant that its architecture implies is not told apart."""
-    if not isinstance(platform, dict):
-        return "unknown"
-    parts = [str(platform.get(key) or "unknown").lower() for key in ("os", "architecture")]
-    variant = str(platform.get("variant") or "").lower()
-    implied = {"arm64": ("v8", "8"), "amd64": ("v1",)}.get(parts[1], ())
-    name = "/".join([*parts, variant] if variant and variant not in implied else parts)
-    if not re.fullmatch(r"[a-z0-9_.-]+(/[a-z0-9_.-]+){1,2}", name):
-        raise bad("the image names a platform that none is called like")
-    return name

@@ -9,7 +9,8 @@ from typing import Any
 
 from rcc.diagnostic import Findings
 from rcc.fetch.failure import FetchError
-from rcc.fetch.image import DIGEST, Manifest, digest_of, read_image, read_manifest
+from rcc.fetch.image import read_image
+from rcc.fetch.manifest import DIGEST, Manifest, digest_of, read_manifest
 from rcc.lock.model import LockedImage
 from rcc.quick import dataclass
 from rcc.recipe.reference import Reference

@@ -84,9 +84,10 @@ class Sources:
         if self._image_from:
             return OciLayout(self._image_from.removeprefix("oci:"))
         wire = self._open_wire()
+        from rcc.fetch.door import Door
         from rcc.fetch.registry import Registries
 
-        return Registries(wire, Logins(self._environ), self.pool.map)
+        return Registries(Door(wire, Logins(self._environ)), self.pool.map)
 
     def _open_models(self) -> ModelSource:
         if self._model_from:

@@ -10,8 +10,9 @@ import httpx2
 
 from rcc.fetch.failure import FetchError
 from rcc.fetch.helper import Login
-from rcc.fetch.image import bad
-from rcc.fetch.wire import AGENT, Answer, Wire, place
+from rcc.fetch.manifest import bad
+from rcc.fetch.trouble import place
+from rcc.fetch.wire import AGENT, Answer, Wire
 from rcc.recipe.reference import Reference
 
 _SCHEME = re.compile(r"\s*([A-Za-z]+)\s+")

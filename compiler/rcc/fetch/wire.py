@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import socket
-import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
@@ -15,6 +13,7 @@ import httpx2
 
 from rcc import __version__
 from rcc.fetch.failure import FetchError
+from rcc.fetch.trouble import place, told
 from rcc.quick import dataclass
 
 AGENT = f"rcc/{__version__}"
@@ -149,13 +148,6 @@ class _Bounded(httpx2.SyncByteStream):
         self.stream.close()
 
 
-def place(url: httpx2.URL) -> str:
-    """A URL for messages: without login, query and fragment, which may hold secrets."""
-    port = f":{url.port}" if url.port else ""
-    host = f"[{url.host}]" if ":" in url.host else url.host
-    return f"{url.scheme}://{host}{port}{url.path}"
-
-
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine, whatever the network says."""
     if host == "localhost" or host.endswith(".localhost"):
@@ -183,53 +175,3 @@ def retry_after(headers: httpx2.Headers) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except (ValueError, OverflowError):
         return None
-
-
-def told(error: Exception, limits: Limits) -> FetchError:
-    """What a failed request means, in words without anything secret."""
-    request = getattr(error, "_request", None)
-    where = f"`{place(request.url)}`" if request is not None else "the server"
-    return FetchError("RCC1202", f"{where} cannot be reached: {_why(error, limits)}", _HELP)
-
-
-_HELP = "check the address, the network and the proxy variables, then try again; what is locked stays as it was"
-
-
-def _why(error: Exception, limits: Limits) -> str:
-    if isinstance(error, httpx2.ConnectTimeout):
-        return f"no connection within {limits.connect:g} s"
-    if isinstance(error, httpx2.TimeoutException):
-        return f"no answer within {limits.read:g} s"
-    if isinstance(error, httpx2.TooManyRedirects):
-        return "it redirects in a circle"
-    cause = _root(error)
-    if isinstance(cause, socket.gaierror):
-        return "its name is not known"
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return f"its certificate is not trusted ({cause.verify_message})"
-    if isinstance(cause, ssl.SSLError):
-        return "it does not speak TLS"
-    if isinstance(cause, OSError) and cause.strerror:
-        return cause.strerror.lower()
-    if isinstance(error, httpx2.RemoteProtocolError):
-        return "its answer breaks off, or is no HTTP"
-    return "the connection broke"
-
-
-def speaks_otherwise(error: FetchError) -> bool:
-    """Whether a request failed as it does where the other side speaks TLS and we do not, or the other way round."""
-    cause = _root(error)
-    if isinstance(cause, ssl.SSLError):
-        return not is_untrusted(error)
-    return isinstance(error.__cause__, httpx2.ReadError | httpx2.RemoteProtocolError)
-
-
-def is_untrusted(error: FetchError) -> bool:
-    """Whether a request failed because the other side's certificate is not trusted."""
-    return isinstance(_root(error), ssl.SSLCertVerificationError)
-
-
-def _root(error: BaseException) -> BaseException:
-    while (inner := error.__cause__ or error.__context__) is not None:
-        error = inner
-    return error

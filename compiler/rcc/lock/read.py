@@ -7,16 +7,15 @@ import re
 from typing import Any, NoReturn
 
 from rcc.diagnostic import Finding, Findings, Label, finding, has_errors
-from rcc.lock.model import REVISION, VERSION, Lock, tree_hash
+from rcc.lock.checks import RESTORE, edited, layout_of_text
+from rcc.lock.model import REVISION, VERSION, Lock
 from rcc.lock.places import place_in, repeated
 from rcc.lock.shapes import lock_shape
-from rcc.lock.wanted import COMMIT
 from rcc.lock.write import canonical
 from rcc.recipe.shape import Problem
 from rcc.source import Place, Source, Span, whole
 
 MAX_BYTES = 64 * 1024 * 1024
-RESTORE = "restore it from version control, or delete it and run `rcc lock`"
 _MARKER = re.compile(r"^(<{7}|\|{7}|={7}|>{7})(?![<|=>]).*$", re.MULTILINE)
 
 
@@ -138,52 +137,5 @@ def _read(source: Source, values: Any, newer: bool) -> tuple[Lock | None, Findin
         return None, tuple(
             finding("RCC612", one.message, place_in(source, one.path, one.part), help=RESTORE) for one in problems
         )
-    found = (*_edited(source, lock), *_layout_of_text(source, values))
+    found = (*edited(source, lock), *layout_of_text(source, values))
     return (None if has_errors(found) else lock), found
-
-
-def _edited(source: Source, lock: Lock) -> Findings:
-    """What cannot be so unless a hand, or a merge, changed one half of it."""
-    return (*_wrong_models(source, lock), *_wrong_commits(source, lock))
-
-
-def _wrong_models(source: Source, lock: Lock) -> Findings:
-    return tuple(
-        finding(
-            "RCC615",
-            f"the files of model `{id}` are not those that its `tree` was made of",
-            place_in(source, ("models", id, "locked", "tree")),
-            label=f"the hash over its files is `{tree[:19]}…`",
-            help=RESTORE,
-        )
-        for id, model in lock.models.items()
-        if (tree := tree_hash(model.files)) != model.tree
-    )
-
-
-def _wrong_commits(source: Source, lock: Lock) -> Findings:
-    asked = [(("models", id), one.revision, one.commit) for id, one in lock.models.items()]
-    asked += [(("staging", id), one.request.revision, one.commit) for id, one in lock.staging.items()]
-    return tuple(
-        finding(
-            "RCC615",
-            f"`{'.'.join(path)}` asks for a commit and is locked to another",
-            place_in(source, (*path, "locked", "commit")),
-            help=RESTORE,
-        )
-        for path, revision, commit in asked
-        if COMMIT.fullmatch(revision) and revision != commit
-    )
-
-
-def _layout_of_text(source: Source, values: Any) -> Findings:
-    """A lock that another program has formatted: what it says stands, `git diff` of the next one will be large."""
-    wanted = canonical(values)
-    if wanted == source.text:
-        return ()
-    pairs = enumerate(zip(wanted, source.text, strict=False))
-    at = next((i for i, (a, b) in pairs if a != b), min(len(wanted), len(source.text)))
-    what = "has Windows line ends" if "\r\n" in source.text else "is not laid out as `rcc lock` writes it"
-    place = Place(source, Span(at, min(at + 1, len(source.text))))
-    help = "keep formatters away from it, and run `rcc lock` to write it anew"
-    return (finding("RCC616", f"the lock {what}", place, help=help),)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rcc.diagnostic import Findings, finding
+from rcc.lock.checks import RESTORE
 from rcc.lock.model import FileId, Lock, LockedStaging, Shard, Tensor
 from rcc.lock.places import place_in
-from rcc.lock.read import RESTORE
 from rcc.lock.wanted import StagingRequest
 from rcc.source import Source
 from rcc.staging.headers import refused

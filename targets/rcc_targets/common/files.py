@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from rcc.emit.model import Artifact
@@ -49,10 +50,15 @@ def prepare_file(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
 
 def node_part(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
     """What runs on the node itself (`rcc-node.pyz`), and what it is told."""
+    yield Artifact(f"{folder}/{NODE_PART}", _zipapp(), "file", False, rank.node, rank.rank)
+    yield Artifact(f"{folder}/{STAGE_FILE}", stage_document(plan, rank), "file", False, rank.node, rank.rank)
+
+
+@cache
+def _zipapp() -> bytes:
     from rcc_node.build import zipapp
 
-    yield Artifact(f"{folder}/{NODE_PART}", zipapp(), "file", False, rank.node, rank.rank)
-    yield Artifact(f"{folder}/{STAGE_FILE}", stage_document(plan, rank), "file", False, rank.node, rank.rank)
+    return zipapp()
 
 
 def stage_document(plan: Plan, rank: Rank) -> bytes:

@@ -117,7 +117,7 @@ class FlagTable:
 
     def _occurrence(self, arg: str, index: int) -> Occurrence | None:
         """The flag that an argument is, with the value that it holds itself; None for a word."""
-        if not arg.startswith("-") or arg == "-" or _NUMBER.fullmatch(arg):
+        if arg[:1] != "-" or arg == "-" or (arg[1] in ".0123456789" and _NUMBER.fullmatch(arg)):
             return None
         head, equals, rest = arg.partition("=")
         if self._rewrites and re.fullmatch(r"-O[^.=]+|-O=.+", arg):

@@ -55,7 +55,7 @@ def _check_document(document: Document) -> Iterator[Finding]:
     from rcc.lint import order, secrets
 
     yield from order.check(document, LANGUAGE)
-    yield from secrets.check_secret_in_clear(document.source)
+    yield from secrets.check_secret_in_clear(document)
 
 
 def check_rules(

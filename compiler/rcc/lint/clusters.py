@@ -21,7 +21,7 @@ def check_cluster(name: str, data: bytes) -> tuple[Document | None, Findings]:
     file, found = read_cluster(name, data)
     document = file.document if file else read_document(name, data)[0]
     if document is not None:
-        found = (*found, *order.check(document, LANGUAGE), *secrets.check_secret_in_clear(document.source))
+        found = (*found, *order.check(document, LANGUAGE), *secrets.check_secret_in_clear(document))
     if file is not None:
         found = (*found, *_check(file))
     return document, found

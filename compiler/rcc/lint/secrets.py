@@ -4,53 +4,70 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from rcc.diagnostic import Finding, finding
-from rcc.source import Place, Source, Span
+from rcc.source import Path, Place, Source, Span
+from rcc.syntax.document import Document
 
-# What a token begins with, what it is, and its form. No other character of a word stands before it, so that no text is
-# searched twice.
+# What a token begins with, what it is, and what follows; no other character of a word stands before it.
 _TOKENS = (
-    ("hf_", "a Hugging Face token", r"hf_[A-Za-z0-9]{30,}"),
-    ("gh", "a GitHub token", r"gh[pousr]_[A-Za-z0-9]{36,}"),
-    ("github_pat_", "a GitHub token", r"github_pat_[A-Za-z0-9_]{22,}"),
-    ("glpat-", "a GitLab token", r"glpat-[A-Za-z0-9_-]{20,}"),
-    ("AKIA", "an AWS access key", r"AKIA[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("ASIA", "an AWS access key", r"ASIA[A-Z0-9]{16}(?![A-Za-z0-9])"),
-    ("AIza", "a Google API key", r"AIza[A-Za-z0-9_-]{35}"),
-    ("nvapi-", "an NVIDIA API key", r"nvapi-[A-Za-z0-9_-]{40,}"),
-    ("xox", "a Slack token", r"xox[abprs]-[A-Za-z0-9-]{20,}"),
-    ("sk-", "an API key", r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}"),
-    ("eyJ", "a signed token", r"eyJ[A-Za-z0-9_-]{10,}+\.eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}"),
-    ("-----BEGIN", "a private key", r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----"),
+    ("hf_", "a Hugging Face token", r"[A-Za-z0-9]{30,}"),
+    *((f"gh{kind}_", "a GitHub token", r"[A-Za-z0-9]{36,}") for kind in "pousr"),
+    ("github_pat_", "a GitHub token", r"[A-Za-z0-9_]{22,}"),
+    ("glpat-", "a GitLab token", r"[A-Za-z0-9_-]{20,}"),
+    ("AKIA", "an AWS access key", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("ASIA", "an AWS access key", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("AIza", "a Google API key", r"[A-Za-z0-9_-]{35}"),
+    ("nvapi-", "an NVIDIA API key", r"[A-Za-z0-9_-]{40,}"),
+    ("xox", "a Slack token", r"[abprs]-[A-Za-z0-9-]{20,}"),
+    ("sk-", "an API key", r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}"),
+    ("eyJ", "a signed token", r"[A-Za-z0-9_-]{10,}+\.eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}"),
+    ("-----BEGIN", "a private key", r" (?:[A-Z]+ )*PRIVATE KEY-----"),
 )
+_WORD = re.compile(r"[A-Za-z0-9_-]")
 _NAMES = ("token", "secret", "password", "passwd", "key")
-_VALUE = re.compile(r"""["']?\s*+[=,]\s*+["']([^"'\s]{16,})["']""")
+_SHORTEST = 16
 _BITS_A_CHARACTER = 3.2
 
 
-def check_secret_in_clear(source: Source) -> Iterator[Finding]:
-    """RCC412: what looks like a secret by its form, or by its name and its randomness."""
-    told: set[int] = set()
-    for start, end, what in _secrets(source.text):
-        if start not in told:
-            told.add(start)
-            help = "revoke it, remove it, and name the variable in `secrets`: its value then stays on the node"
-            yield finding("RCC412", f"{what} stands here in clear", Place(source, Span(start, end)), help=help)
+def check_secret_in_clear(document: Document) -> Iterator[Finding]:
+    """RCC412: what looks like a secret by its form, also in a comment; or by its name and its randomness."""
+    told = [*_by_form(document.source), *_by_name(document, document.values, ())]
+    for place, what in {place.span.start: (place, what) for place, what in reversed(told)}.values():
+        help = "revoke it, remove it, and name the variable in `secrets`: its value then stays on the node"
+        yield finding("RCC412", f"{what} stands here in clear", place, help=help)
 
 
-def _secrets(text: str) -> Iterator[tuple[int, int, str]]:
+def _by_form(source: Source) -> Iterator[tuple[Place, str]]:
+    text = source.text
     for start, what, form in _TOKENS:
-        for match in re.finditer(f"(?<![A-Za-z0-9_-]){form}", text) if start in text else ():
-            yield match.start(), match.end(), what
-    lower = text.lower()
-    for name in _NAMES:
-        at = lower.find(name)
+        at = text.find(start)
         while at >= 0:
-            match = _VALUE.match(text, at + len(name))
-            if match and is_random(match[1]):
-                yield match.start(1), match.end(1), "what looks like a secret"
-            at = lower.find(name, at + 1)
+            end = at + len(start)
+            match = None if at and _WORD.match(text, at - 1) else re.compile(form).match(text, end)
+            if match:
+                yield Place(source, Span(at, match.end())), what
+            at = text.find(start, match.end() if match else end)
+
+
+def _by_name(document: Document, values: Any, path: Path) -> Iterator[tuple[Place, str]]:
+    """Values whose key, or the word before them in an array, says that they are secret."""
+    before = ""
+    for step, value in values.items() if isinstance(values, dict) else enumerate(values):
+        name = step if isinstance(values, dict) else before
+        if isinstance(value, dict | list):
+            yield from _by_name(document, value, (*path, step))
+        elif isinstance(value, str):
+            flag, _, joined = value.partition("=") if value[:1] == "-" else (str(name), "", value)
+            if len(joined) >= _SHORTEST and _is_secret_name(flag) and is_random(joined):
+                place = document.string_place((*path, step), len(value) - len(joined), len(value))
+                yield place, f"the value of `{flag}`"
+        before = value if isinstance(value, str) else ""
+
+
+def _is_secret_name(name: str) -> bool:
+    return name.lower().endswith(_NAMES)
 
 
 def is_random(text: str) -> bool:

@@ -8,19 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rcc.diagnostic import Edit, Fix
-from rcc.source import Path, Span
-from rcc.syntax.edit import (
-    apply,
-    apply_fixes,
-    move_to_top,
-    move_under,
-    quote_value,
-    remove,
-    rename_header,
-    rename_key,
-    write_key,
-    write_string,
-)
+from rcc.source import Span
+from rcc.syntax.edit import apply_fixes, move_to_top, move_under, remove, rename_header, write_key, write_string
 from rcc.syntax.nodes import Assignment, Header
 from rcc.syntax.tree import Tree, parse
 
@@ -129,22 +118,12 @@ def test_an_assignment_goes_with_its_comments_and_one_empty_line() -> None:
     assert apply_fixes(text, [remove(tree, assignment(tree, "b"))]) == ("a = 1\n\nc = 3\n", ())
 
 
-def test_headers_and_keys_get_other_names() -> None:
-    text = "[staging] # c\n'id' = 30000\n"
-    tree = parse(text)
-    key = rename_key(tree, ("staging", "id"), "an id")
-    value = quote_value(tree, ("staging", "id"))
-    assert key is not None
-    assert value is not None
-    edits = [rename_header(header(tree, "staging"), ("a b", "c"), array=True), key, value]
-    assert apply(text, edits) == ('[["a b".c]] # c\n"an id" = "30000"\n', ())
-    assert rename_header(header(tree, "staging"), ("x",), array=False).text == "[x]"
-    assert rename_key(tree, ("none",), "x") is None
-
-
-@pytest.mark.parametrize("path", [("array",), ("table",), ("none",), ("text",)])
-def test_only_a_scalar_in_one_line_is_put_in_quotes(path: Path) -> None:
-    assert quote_value(parse("array = [1]\ntext = '''\n'''\n[table]\n"), path) is None
+def test_a_header_gets_another_name_and_other_brackets() -> None:
+    text = "[staging] # c\nid = 1\n"
+    opened = header(parse(text), "staging")
+    fix = Fix((rename_header(opened, ("a b", "c"), array=True),))
+    assert apply_fixes(text, [fix]) == ('[["a b".c]] # c\nid = 1\n', ())
+    assert rename_header(opened, ("x",), array=False).text == "[x]"
 
 
 def test_a_fix_is_made_whole_or_not_at_all() -> None:
@@ -153,15 +132,16 @@ def test_a_fix_is_made_whole_or_not_at_all() -> None:
     inside = Fix((Edit(Span(1, 1), "E"),))
     beside = Fix((Edit(Span(2, 2), "F"), Edit(Span(4, 4), "G")))
     assert apply_fixes("abcdef", [first, second, inside, beside]) == ("AFcdBGef", (second, inside))
-    assert apply("abc", [Edit(Span(1, 3), "x"), Edit(Span(0, 2), "y")]) == ("ax", (Edit(Span(0, 2), "y"),))
 
 
 @given(st.text(max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 4)), max_size=6))
 def test_edits_change_only_their_spans(text: str, wanted: list[tuple[int, int]]) -> None:
     spans = [Span(min(at, len(text)), min(at + size, len(text))) for at, size in wanted]
     edits = [Edit(span, f"<{index}>") for index, span in enumerate(spans)]
-    edited, skipped = apply(text, edits)
-    made = sorted((edit for edit in edits if edit not in skipped), key=lambda one: (one.span.start, one.span.end))
+    edited, skipped = apply_fixes(text, [Fix((edit,)) for edit in edits])
+    made = sorted(
+        (edit for edit in edits if Fix((edit,)) not in skipped), key=lambda one: (one.span.start, one.span.end)
+    )
     expected = text
     for edit in reversed(made):
         expected = expected[: edit.span.start] + edit.text + expected[edit.span.end :]

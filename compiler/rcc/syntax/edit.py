@@ -8,19 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Edit, Fix
-from rcc.source import Path, Span
+from rcc.source import Span
 from rcc.syntax.nodes import Assignment, Blank, Header
 
 if TYPE_CHECKING:
     from rcc.syntax.tree import Tree
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-
-
-def apply(text: str, edits: Iterable[Edit]) -> tuple[str, tuple[Edit, ...]]:
-    """The text with the edits made, and those left out because an earlier one has the place."""
-    edited, skipped = apply_fixes(text, (Fix((edit,)) for edit in edits))
-    return edited, tuple(edit for fix in skipped for edit in fix.edits)
 
 
 def apply_fixes(text: str, fixes: Iterable[Fix]) -> tuple[str, tuple[Fix, ...]]:
@@ -95,21 +89,6 @@ def rename_header(header: Header, names: Sequence[str], *, array: bool) -> Edit:
     """Gives a header another name, and single or double brackets."""
     key = ".".join(write_key(name) for name in names)
     return Edit(header.span, f"[[{key}]]" if array else f"[{key}]")
-
-
-def rename_key(tree: Tree, path: Path, name: str) -> Edit | None:
-    """Gives the key at `path` another name."""
-    span = tree.span(path, "key")
-    return None if span is None else Edit(span, write_key(name))
-
-
-def quote_value(tree: Tree, path: Path) -> Edit | None:
-    """Puts the source of a value, such as a number, in quotes; None where it is an array or a table."""
-    span = tree.span(path)
-    source = "" if span is None else tree.text[span.start : span.end]
-    if span is None or source[:1] in ("", "[", "{") or "\n" in source:
-        return None
-    return Edit(span, write_string(source))
 
 
 def write_key(name: str) -> str:

@@ -302,7 +302,7 @@ def test_keys_that_need_each_other(lines: str, expected: str) -> None:
         ('distributed_backend = "ray"', "RCC205 7:23 engine `sglang` does not span nodes by `ray`"),
         (
             SPLIT_OVER_TOO_MUCH,
-            "RCC801 10:8 `e` splits tables over all ranks, which pipeline and data parallelism do not",
+            "RCC807 10:8 `e` splits tables over all ranks, which pipeline and data parallelism do not",
         ),
     ],
 )

@@ -120,7 +120,6 @@ RCC806 source-of-other-model warning a staging source is another model or commit
 RCC807 rows-without-tensor-parallel error rows can be staged for tensor parallelism alone
 RCC808 key-of-other-kind warning a staging key has no effect for this kind
 RCC809 same-destination error two staging blocks have one destination
-RCC801 rows-without-tensor-parallelism error tables are split by rows over ranks that do not share every layer
 RCC901 duplicate-node error two nodes have one name or one address
 RCC902 too-few-nodes error the cluster has fewer nodes than the recipe requires
 RCC903 parallelism-mismatch error the parallel sizes do not fit the nodes and their GPUs

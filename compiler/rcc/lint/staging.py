@@ -126,11 +126,10 @@ def check_same_destination(context: Context) -> Iterator[Finding]:
 
 
 def check_rows_without_tensor_parallel(context: Context) -> Iterator[Finding]:
-    """RCC807: rows are split over the nodes by tensor parallelism."""
+    """RCC807: every rank must have a part of every layer."""
     recipe = context.recipe
-    if not any(block.kind == "sparse-rows" for block in recipe.staging):
-        return
-    for key in ("pipeline_parallel_size", "data_parallel_size"):
-        if getattr(recipe, key) > 1:
-            message = f"staged rows are split over all nodes, and `{key}` is {getattr(recipe, key)}"
-            yield finding("RCC807", message, context.place(key), help="use tensor parallelism alone, or stage nothing")
+    for index, block in enumerate(recipe.staging):
+        if block.kind == "sparse-rows" and (recipe.pipeline_parallel_size > 1 or recipe.data_parallel_size > 1):
+            message = f"`{block.id}` splits tables over all ranks, which pipeline and data parallelism do not"
+            help = "use tensor parallelism over all GPUs, or stage the whole snapshot"
+            yield finding("RCC807", message, context.place("staging", index, "kind"), help=help)

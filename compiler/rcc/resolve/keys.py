@@ -37,7 +37,7 @@ def _rows(file: RecipeFile) -> Iterator[Finding]:
         if block.kind == "sparse-rows" and (recipe.pipeline_parallel_size > 1 or recipe.data_parallel_size > 1):
             message = f"`{block.id}` splits tables over all ranks, which pipeline and data parallelism do not"
             help = "use tensor parallelism over all GPUs, or stage the whole snapshot"
-            yield finding("RCC801", message, file.place(("staging", index, "kind")), help=help)
+            yield finding("RCC807", message, file.place(("staging", index, "kind")), help=help)
 
 
 def _hashes(file: RecipeFile, carried: Carried) -> Iterator[Finding]:

@@ -7,56 +7,15 @@ from typing import Any
 
 import click
 
-from rcc.cli.discover import lock_path, recipe_path
-from rcc.cli.files import Disk
+from rcc.cli.discover import recipe_path
 from rcc.cli.jobs import jobs_of_settings
-from rcc.cli.lock_bar import progress_bar
+from rcc.cli.locking import Asked, Outcome, lock_recipe
 from rcc.cli.options import cluster_option, json_option
 from rcc.cli.outcome import exit_code, print_json, say, tell
 from rcc.cli.render.as_json import records
 from rcc.cli.render.harmless import harmless
-from rcc.diagnostic import Findings, finding, has_errors
-from rcc.fetch.changes import Change
-from rcc.fetch.save import save_lock
-from rcc.fetch.sources import Sources
-from rcc.fetch.update import Upgrade, update
-from rcc.fetch.verify import verify
-from rcc.lock.asked import wanted_by
-from rcc.lock.model import Lock
-from rcc.lock.read import read_lock
-from rcc.lock.stale import stale_findings
-from rcc.lock.wanted import Wanted, WantedFile
-from rcc.lock.write import write_lock
-from rcc.pipeline import read_carried
-from rcc.quick import dataclass
-from rcc.recipe.read import read_recipe
-from rcc.source import Source, whole
-from rcc.staging.locked import check_layouts
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What to do with a lock, and where to ask."""
-
-    check: bool
-    verify: bool
-    dry_run: bool
-    rehash: bool
-    upgrade: Upgrade
-    image_from: str | None
-    model_from: str | None
-    insecure: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one recipe's lock."""
-
-    recipe: str
-    lock: str
-    written: bool
-    changes: tuple[Change, ...]
-    findings: Findings
+from rcc.diagnostic import Findings, has_errors
+from rcc.fetch.update import Upgrade
 
 
 def _image_source(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -117,7 +76,7 @@ def command(
     recipes, found = _recipes(recipe)
     if has_errors(found):
         return tell(found)
-    outcomes = [_one(path, asked) for path in recipes]
+    outcomes = [lock_recipe(path, asked) for path in recipes]
     if as_json:
         print_json({"version": 1, "locks": [_record(one) for one in outcomes]})
         return max(exit_code(one.findings) for one in outcomes)
@@ -129,60 +88,6 @@ def _recipes(recipe: str | None) -> tuple[tuple[str, ...], Findings]:
         return (recipe_path(recipe),), ()
     jobs, found = jobs_of_settings()
     return tuple(dict.fromkeys(recipe_path(job.recipe) for job in jobs)), found
-
-
-def _one(recipe: str, asked: Asked) -> Outcome:
-    path = lock_path(recipe)
-    wanted, found = _wanted(recipe)
-    source, old, of_lock = _old(path)
-    found = (*found, *of_lock)
-    if wanted is None or has_errors(found):
-        return Outcome(recipe, path, False, (), found)
-    if old is None and (asked.check or asked.verify):
-        missing = finding("RCC611", f"`{recipe}` has no lock `{path}`", whole(recipe), help=f"run `rcc lock {recipe}`")
-        return Outcome(recipe, path, False, (), (*found, missing))
-    if asked.check and old is not None:
-        return Outcome(recipe, path, False, (), (*found, *stale_findings(wanted, old, source)))
-    with (
-        progress_bar() as progress,
-        Sources(os.environ, asked.image_from, asked.model_from, asked.insecure, progress) as sources,
-    ):
-        if asked.verify and old is not None:
-            return Outcome(recipe, path, False, (), (*found, *verify(old, sources)))
-        new, changed, of_update = update(wanted, old, sources, asked.upgrade, asked.rehash)
-    found = (*found, *of_update)
-    data = None if new is None else write_lock(new)
-    if data is None or asked.dry_run or data == source.text.encode():
-        return Outcome(recipe, path, False, changed, found)
-    of_save = save_lock(path, data)
-    return Outcome(recipe, path, not of_save, changed, (*found, *of_save))
-
-
-def _wanted(recipe: str) -> tuple[Wanted | None, Findings]:
-    """What the recipe asks; its carried files are read to compare them."""
-    read, found = read_recipe(recipe, Disk().read)
-    if read is None:
-        return None, found
-    carried, of_files = read_carried(read, Disk())
-    files = (WantedFile(one.file, one.sha256, one.executable) for one in carried.values())
-    wanted, of_recipe = wanted_by(read, files)
-    return wanted, (*found, *of_files, *of_recipe)
-
-
-def _old(path: str) -> tuple[Source, Lock | None, Findings]:
-    """The lock as it is, with its text; none of either where there is no file."""
-    try:
-        data = Disk().read(path)
-    except FileNotFoundError:
-        return Source(path, ""), None, ()
-    except OSError as error:
-        message = f"cannot read `{path}`: {(error.strerror or 'it failed').lower()}"
-        return Source(path, ""), None, (finding("RCC007", message, whole(path)),)
-    lock, found = read_lock(path, data)
-    source = Source(path, data.decode("utf-8", "replace"))
-    if lock is not None:
-        found = (*found, *check_layouts(lock, source))
-    return source, lock, found
 
 
 def _tell(one: Outcome, asked: Asked) -> int:

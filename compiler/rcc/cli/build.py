@@ -12,7 +12,7 @@ from rcc.cli.granted import granted
 from rcc.cli.jobs import jobs_of_settings
 from rcc.cli.next_step import next_step
 from rcc.cli.options import cluster_option, from_chosen, json_option, names, out_option, plan_options, target_option
-from rcc.cli.outcome import MENDABLE, exit_code, print_json, say, tell
+from rcc.cli.outcome import MENDABLE, exit_code, print_json, say, show, tell
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT, Build
 from rcc.cli.told import told
@@ -102,12 +102,12 @@ def _rebuilt(compiled: Compiled, options: Options) -> Findings:
 def _tell(one: Built, mode: Mode) -> int:
     code = tell(one.findings)
     if one.compiled and one.published:
-        click.echo("\n".join(told(one.compiled, one.published)))
+        show(told(one.compiled, one.published))
     elif code == MENDABLE and mode.check and one.compiled:
         say(f"to bring it up to date: rcc build {one.job.recipe}")
     elif code == 0 and one.compiled:
         checks = " and ".join(name for name, on in (("up to date", mode.check), ("reproducible", mode.rebuild)) if on)
-        click.echo(f"{one.job.out if mode.check else one.job.recipe} is {checks}")
+        show([f"{one.job.out if mode.check else one.job.recipe} is {checks}"])
     return code
 
 

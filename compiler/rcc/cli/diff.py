@@ -13,8 +13,7 @@ import click
 from rcc.cli.compiling import locate, plan_of
 from rcc.cli.discover import RECIPE
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options
-from rcc.cli.outcome import OK, USAGE, print_json, tell
-from rcc.cli.render.harmless import harmless
+from rcc.cli.outcome import OK, USAGE, print_json, show, tell
 from rcc.diagnostic import Finding, Findings, finding
 from rcc.emit.changes import Change, changes, plan_changes
 from rcc.emit.manifest import NAME, Manifest, read_manifest
@@ -72,7 +71,7 @@ def command(a: str, b: str, cluster: str | None, as_json: bool, **chosen: Any) -
         print_json({"version": 1, "kind": kinds[0], "same": not found, **told})
     else:
         lines = [*map(_line, found.meaning), *(f"{_sign(one)} {one.where}" for one in found.artifacts)]
-        click.echo("".join(f"{harmless(line)}\n" for line in lines), nl=False)
+        show(lines)
     return DIFFERENT if found else OK
 
 

@@ -9,8 +9,7 @@ import click
 
 from rcc.cli.compiling import Planned, locate, plan_of
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
-from rcc.cli.outcome import USAGE, print_json, say, tell
-from rcc.cli.render.harmless import harmless
+from rcc.cli.outcome import USAGE, print_json, say, show, tell
 from rcc.emit.reach import reached
 from rcc.emit.registry import BUILT_IN, choose
 from rcc.nearest import nearest_name
@@ -45,7 +44,7 @@ def command(recipe: str, key: str | None, cluster: str | None, as_json: bool, **
     if as_json:
         print_json({"version": 1, "values": [_record(one) for one in wanted], "reaches": reaches})
     else:
-        click.echo("\n".join(harmless(line) for one in wanted for line in _lines(one)))
+        show(line for one in wanted for line in _lines(one))
         _tell_reach(reaches)
     return code
 
@@ -71,7 +70,8 @@ def _lines(one: Trace) -> Iterator[str]:
 def _tell_reach(paths: list[str] | None) -> None:
     if paths is None:
         return
-    click.echo("  reaches   " + ("\n            ".join(paths) if paths else "no artifact by itself"))
+    first, *others = paths or ["no artifact by itself"]
+    show([f"  reaches   {first}", *(f"            {path}" for path in others)])
 
 
 def _told(origin: Origin) -> str:

@@ -9,8 +9,8 @@ import click
 from rcc.cli.outcome import exit_code, say, tell
 from rcc.cli.rewriting import difference, rewrite
 from rcc.cli.stdin import STDIN, stdin_filename_option
-from rcc.diagnostic import Finding, Findings, finding
 from rcc.cli.walk import find_files
+from rcc.diagnostic import Finding, Findings, finding
 from rcc.lint.kind import kind_of
 from rcc.lint.order import renamed
 from rcc.source import whole

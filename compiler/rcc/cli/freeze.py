@@ -26,7 +26,7 @@ from rcc.cli.options import (
     recipe_argument,
     target_option,
 )
-from rcc.cli.outcome import print_json, tell
+from rcc.cli.outcome import print_json, show, tell
 from rcc.cli.settings import REPORTS
 from rcc.diagnostic import Findings, finding
 from rcc.emit import manifest
@@ -69,7 +69,7 @@ def command(
     if code == 0 and as_json:
         print_json({"version": 1, "report": str(Path(out, stem)), "build": record.build, "plan": record.plan})
     elif code == 0:
-        click.echo(f"kept {compiled.planned.plan.id} in {Path(out, stem)}")
+        show([f"kept {compiled.planned.plan.id} in {Path(out, stem)}"])
     return code
 
 

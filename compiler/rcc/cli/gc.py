@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rcc.cli.options import json_option, out_option
-from rcc.cli.outcome import print_json, say, tell
+from rcc.cli.outcome import print_json, say, show, tell
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT
 from rcc.emit.gc import collect
@@ -24,7 +24,6 @@ def command(out: str | None, as_json: bool) -> int:
     if as_json:
         print_json({"version": 1, **(plain(collected) if collected else {}), "findings": records(found)})
     elif collected is not None:
-        for name in collected.removed:
-            click.echo(f"removed {name}")
-        click.echo(f"{len(collected.removed)} removed ({collected.freed} bytes), {len(collected.kept)} kept")
+        total = f"{len(collected.removed)} removed ({collected.freed} bytes), {len(collected.kept)} kept"
+        show([*(f"removed {name}" for name in collected.removed), total])
     return tell(found)

@@ -9,8 +9,7 @@ import click
 
 from rcc.cli.compiling import locate, plan_of
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
-from rcc.cli.outcome import print_json, say, tell
-from rcc.cli.render.harmless import harmless
+from rcc.cli.outcome import print_json, say, show, tell
 from rcc.emit.grade import Grade, badge, grade
 from rcc.fetch.save import replace_file
 from rcc.plan.canonical import plain
@@ -36,7 +35,7 @@ def command(recipe: str, cluster: str | None, badge_file: str | None, as_json: b
     if as_json:
         print_json({"version": 1, "id": planned.plan.id, "meaning": given.meaning, **plain(given)})
     else:
-        click.echo("\n".join(harmless(line) for line in _lines(given)))
+        show(_lines(given))
     return code
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rcc.cli.outcome import tell
+from rcc.cli.outcome import show, tell
 from rcc.diagnostic import finding
 from rcc.fetch.save import replace_file
 from rcc.recipe.identity import proposed_id
@@ -62,9 +62,9 @@ def command(folder: str) -> int:
     place.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         replace_file(str(path), text.encode())
-        click.echo(f"wrote {path}")
+        show([f"wrote {path}"])
     _add_attributes(place / ".gitattributes")
-    click.echo(f"next: change both files, then rcc lint {place}/*.toml and rcc build {place}")
+    show([f"next: change both files, then rcc lint {place}/*.toml and rcc build {place}"])
     return 0
 
 
@@ -75,4 +75,4 @@ def _add_attributes(path: Path) -> None:
     if missing:
         start = text if text.endswith("\n") or not text else text + "\n"
         replace_file(str(path), (start + "\n".join(missing) + "\n").encode())
-        click.echo(f"wrote {path}")
+        show([f"wrote {path}"])

@@ -11,8 +11,8 @@ import click
 from rcc.cli.linting import lint_file
 from rcc.cli.outcome import USAGE, exit_code, say, wants_color
 from rcc.cli.stdin import STDIN, stdin_filename_option
-from rcc.diagnostic import Finding, Severity
 from rcc.cli.walk import find_files
+from rcc.diagnostic import Finding, Severity
 
 if TYPE_CHECKING:
     from rcc.cluster.model import ClusterFile

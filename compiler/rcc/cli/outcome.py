@@ -10,6 +10,7 @@ from typing import Any, TextIO
 import click
 
 from rcc.cli.render import render
+from rcc.cli.render.harmless import harmless
 from rcc.diagnostic import Finding, finding, has_errors
 from rcc.source import whole
 
@@ -40,8 +41,13 @@ def unreadable(error: OSError) -> Finding:
 
 
 def say(text: str) -> None:
-    """A remark for people, on stderr, so that stdout stays what was asked for."""
-    click.echo(text, err=True)
+    """A remark for people, on stderr, so that stdout stays what was asked for. Safe for a terminal."""
+    click.echo("\n".join(map(harmless, text.split("\n"))), err=True)
+
+
+def show(lines: Iterable[str]) -> None:
+    """What was asked for, in lines for people, on stdout. Safe for a terminal."""
+    click.echo("".join(f"{harmless(line)}\n" for line in lines), nl=False)
 
 
 def print_json(value: Any) -> None:

@@ -13,7 +13,6 @@ from rcc.cli.compiling import locate, plan_of
 from rcc.cli.files import Disk
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
 from rcc.cli.outcome import OK, print_json, tell
-from rcc.cli.render.harmless import harmless
 from rcc.diagnostic import has_errors
 from rcc.pipeline import Inputs, load, make_resolved
 from rcc.plan.canonical import plain
@@ -25,23 +24,25 @@ from rcc.resolve.model import Options, Origin
 @recipe_argument
 @cluster_option
 @plan_options
-@click.option("--show", type=click.Choice(["document", "recipe", "resolved"]), help="An earlier pass, as JSON.")
+@click.option(
+    "--show", "window", type=click.Choice(["document", "recipe", "resolved"]), help="An earlier pass, as JSON."
+)
 @json_option
-def command(recipe: str, cluster: str | None, show: str | None, as_json: bool, **chosen: Any) -> int:
+def command(recipe: str, cluster: str | None, window: str | None, as_json: bool, **chosen: Any) -> int:
     """Show what every target must say about RECIPE."""
     inputs, options = locate(recipe, cluster), from_chosen(chosen)
-    if show is not None:
-        return _show(show, inputs, options)
+    if window is not None:
+        return _look(window, inputs, options)
     planned, found = plan_of(inputs, options)
     code = tell(found)
     if planned is not None and as_json:
         print_json(plain(planned.plan))
     elif planned is not None:
-        click.echo("\n".join(harmless(line) for line in _outline(planned.plan)))
+        show(_outline(planned.plan))
     return code
 
 
-def _show(what: str, inputs: Inputs, options: Options) -> int:
+def _look(what: str, inputs: Inputs, options: Options) -> int:
     loaded, found = load(inputs, options, Disk())
     if loaded is None:
         return tell(found)

@@ -8,9 +8,8 @@ import click
 
 from rcc.cli.frozen.record import NAME, Record, read_record
 from rcc.cli.options import json_option
-from rcc.cli.outcome import USAGE, print_json, say, tell
+from rcc.cli.outcome import USAGE, print_json, say, show, tell
 from rcc.cli.render.as_json import records
-from rcc.cli.render.harmless import harmless
 from rcc.cli.settings import REPORTS
 from rcc.plan.canonical import plain
 
@@ -32,7 +31,7 @@ def command(folder: str, as_json: bool) -> int:
         listed = [{"report": str(place), **plain(record)} for place, record in reports]
         print_json({"version": 1, "reports": listed, "findings": records(found)})
     else:
-        click.echo("".join(f"{harmless(_line(place, record))}\n" for place, record in reports), nl=False)
+        show(_line(place, record) for place, record in reports)
     return tell(found)
 
 

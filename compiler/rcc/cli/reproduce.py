@@ -12,7 +12,7 @@ from rcc.cli.compiling import Compiled, compile_recipe
 from rcc.cli.discover import present_lock
 from rcc.cli.frozen.record import Record, read_record
 from rcc.cli.options import json_option
-from rcc.cli.outcome import USAGE, exit_code, print_json, tell
+from rcc.cli.outcome import USAGE, exit_code, print_json, show, tell
 from rcc.cli.render.as_json import records
 from rcc.diagnostic import Finding, Findings, finding, has_errors
 from rcc.emit.manifest import NAME, read_manifest
@@ -44,7 +44,7 @@ def command(report: str, as_json: bool) -> int:
     code = tell(found)
     if code == 0:
         outcome = "the same artifacts" if compiled and compiled.bundle.build == record.build else "the same plan"
-        click.echo(f"{report}: {outcome}")
+        show([f"{report}: {outcome}"])
     return code
 
 

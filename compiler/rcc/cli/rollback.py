@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rcc.cli.options import json_option, out_option
-from rcc.cli.outcome import print_json, say, tell
+from rcc.cli.outcome import print_json, say, show, tell
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT
 from rcc.emit.gc import roll_back
@@ -23,5 +23,5 @@ def command(out: str | None, as_json: bool) -> int:
     if as_json:
         print_json({"version": 1, "out": str(link), "result": name, "findings": records(found)})
     elif name is not None:
-        click.echo(f"{link} is {name} again")
+        show([f"{link} is {name} again"])
     return tell(found)

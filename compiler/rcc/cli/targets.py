@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rcc.cli.outcome import print_json, tell
+from rcc.cli.outcome import print_json, show, tell
 from rcc.cli.render.as_json import records
 
 
@@ -22,5 +22,5 @@ def command(as_json: bool) -> int:
     width = max((len(one.name) for one in targets), default=0)
     for one in targets:
         origin = "" if one.distribution == "rcc" else f"  (from {one.distribution})"
-        click.echo(f"{one.name:<{width}}  {one.target.summary}{origin}")
+        show([f"{one.name:<{width}}  {one.target.summary}{origin}"])
     return tell(found)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from rcc.cli.compiling import Compiled
 from rcc.cli.granted import granted_lines
 from rcc.cli.next_step import next_step
-from rcc.cli.render.harmless import harmless
 from rcc.emit.publish import Published
 
 LOCKABLE = ("image", "model", "staging")
@@ -15,7 +14,7 @@ SHORT = len("sha256:") + 12
 
 
 def told(compiled: Compiled, published: Published) -> list[str]:
-    """The lines, safe for a terminal."""
+    """The lines."""
     plan = compiled.planned.plan
     news = "built" if published.changed else "unchanged:"
     ranks = "1 rank" if plan.group.size == 1 else f"{plan.group.size} ranks"
@@ -24,7 +23,7 @@ def told(compiled: Compiled, published: Published) -> list[str]:
     lines += _block("not pinned", _unpinned(compiled))
     step = next_step(plan, str(published.out), compiled.targets)
     lines += _block("next", [step] if step else [])
-    return [harmless(line) for line in lines]
+    return lines
 
 
 def _unpinned(compiled: Compiled) -> Iterator[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rcc.cli.options import json_option
-from rcc.cli.outcome import USAGE, exit_code, print_json, tell
+from rcc.cli.outcome import USAGE, exit_code, print_json, show, tell
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT
 from rcc.diagnostic import has_errors
@@ -40,5 +40,5 @@ def command(folder: str, rank: int | None, hf_cache: str | None, full: bool, as_
     tell(found)
     if code == 0 and manifest is not None:
         where = "" if rank is None else f", and so is the node of rank {rank}"
-        click.echo(f"{folder} is {manifest.build}{where}")
+        show([f"{folder} is {manifest.build}{where}"])
     return code

@@ -12,7 +12,7 @@ import click
 from rcc.cli.compiling import locate, plan_of
 from rcc.cli.files import Disk
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
-from rcc.cli.outcome import OK, print_json, tell
+from rcc.cli.outcome import OK, print_json, show, tell
 from rcc.diagnostic import has_errors
 from rcc.pipeline import Inputs, load, make_resolved
 from rcc.plan.canonical import plain

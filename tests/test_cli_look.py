@@ -41,6 +41,14 @@ def test_earlier_passes_can_be_looked_into(show: str, key: str, tmp_path: Path) 
     assert key in call_rcc("plan", WRAPPER, "--show", show, cwd=tmp_path).json()
 
 
+def test_a_recipe_can_be_looked_into_without_its_cluster(tmp_path: Path) -> None:
+    shutil.copy(WRAPPER / "recipe.toml", tmp_path)
+
+    assert call_rcc("plan", ".", "--show", "recipe", cwd=tmp_path).json()["required_nodes"] == 4
+    ran = call_rcc("plan", ".", "--show", "resolved", cwd=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+
+
 def explained(key: str, cwd: Path) -> Any:
     ran = call_rcc("explain", WRAPPER, key, "--json", cwd=cwd)
     assert ran.code == 0, ran.text

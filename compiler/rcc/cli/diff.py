@@ -56,7 +56,8 @@ def command(a: str, b: str, cluster: str | None, as_json: bool, **chosen: Any) -
     options = from_chosen(chosen)
     kinds = [_kind(one) for one in (a, b)]
     if kinds[0] != kinds[1]:
-        return tell([_not_comparable(a, kinds[0], b, kinds[1])]) and USAGE
+        tell([_not_comparable(a, kinds[0], b, kinds[1])])
+        return USAGE
     compare: dict[str, Callable[[], Outcome]] = {
         "result": lambda: _results(Path(a), Path(b)),
         "lock": lambda: _locks(a, b),

@@ -12,11 +12,12 @@ import click
 from rcc.cli.compiling import locate, plan_of
 from rcc.cli.files import Disk
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
-from rcc.cli.outcome import OK, print_json, show, tell
-from rcc.diagnostic import has_errors
+from rcc.cli.outcome import print_json, show, tell
+from rcc.diagnostic import Findings, has_errors
 from rcc.pipeline import Inputs, load, make_resolved
 from rcc.plan.canonical import plain
 from rcc.plan.model import Plan, Rank
+from rcc.recipe.read import read_recipe
 from rcc.resolve.model import Options, Origin
 
 
@@ -42,21 +43,27 @@ def command(recipe: str, cluster: str | None, window: str | None, as_json: bool,
     return code
 
 
-def _look(what: str, inputs: Inputs, options: Options) -> int:
+def _look(window: str, inputs: Inputs, options: Options) -> int:
+    value, found = _resolved(inputs, options) if window == "resolved" else _recipe(window, inputs, options)
+    if value is not None:
+        print_json(_shown(value))
+    return tell(found)
+
+
+def _recipe(window: str, inputs: Inputs, options: Options) -> tuple[Any, Findings]:
+    """A recipe as TOML has it, or as it was read; neither needs a cluster."""
+    recipe, found = read_recipe(inputs.recipe, Disk().read, options.id)
+    if recipe is None:
+        return None, found
+    return (recipe.layers.values if window == "document" else recipe.recipe), found
+
+
+def _resolved(inputs: Inputs, options: Options) -> tuple[Any, Findings]:
     loaded, found = load(inputs, options, Disk())
     if loaded is None:
-        return tell(found)
-    if what == "document":
-        print_json(_shown(loaded.recipe.layers.values))
-    elif what == "recipe":
-        print_json(_shown(loaded.recipe.recipe))
-    else:
-        resolved, more = make_resolved(loaded, options)
-        found = (*found, *more)
-        if resolved is None or has_errors(found):
-            return tell(found)
-        print_json(_shown(resolved))
-    return tell(found) and OK
+        return None, found
+    resolved, more = make_resolved(loaded, options)
+    return (None if has_errors(more) else resolved), (*found, *more)
 
 
 def _shown(value: Any) -> Any:

@@ -32,7 +32,8 @@ def command(report: str, as_json: bool) -> int:
     folder = Path(report)
     record, found = read_record(folder)
     if record is None:
-        return tell(found) and USAGE
+        tell(found)
+        return USAGE
     compiled, found = _rebuilt(folder, record)
     if compiled is not None:
         found = (*found, *_judged(folder, record, compiled))

@@ -4,9 +4,9 @@ import ast
 import re
 import statistics
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tests.support.paths import ROOT
 
@@ -36,7 +36,8 @@ CACHE = TREES["rcc"] / "syntax/grammar.py"
 LARGEST = 24 * 1024
 
 
-def imported(path: Path) -> set[str]:
+@cache
+def imported(path: Path) -> frozenset[str]:
     """Dotted names of all modules that a file imports; of `from rcc import x` that is `rcc.x`."""
     names = set[str]()
     for node in ast.walk(ast.parse(path.read_bytes())):
@@ -46,7 +47,15 @@ def imported(path: Path) -> set[str]:
             assert not node.level, f"{path}: a relative import hides the room"
             whole = node.module in TREES
             names |= {f"{node.module}.{alias.name}" for alias in node.names} if whole else {str(node.module)}
-    return names
+    return frozenset(names)
+
+
+def rooms_imported(path: Path) -> set[str]:
+    return {dotted.split(".")[1] for dotted in imported(path) if dotted.startswith("rcc.")}
+
+
+def roots_imported(path: Path) -> set[str]:
+    return {dotted.split(".")[0] for dotted in imported(path)}
 
 
 def attributes(path: Path) -> set[str]:
@@ -61,57 +70,62 @@ def room_of(path: Path) -> str:
     return path.relative_to(TREES["rcc"]).parts[0].removesuffix(".py")
 
 
-COMPILER = [path for path in FILES if tree_of(path) == "rcc" and path.parent.name + path.name != "rcc__init__.py"]
+COMPILER = [path for path in FILES if tree_of(path) == "rcc" and path != TREES["rcc"] / "__init__.py"]
+OF_TARGETS = [path for path in FILES if tree_of(path) == "rcc_targets"]
 
 
-def name(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+def offenders(paths: list[Path], too_much: Callable[[Path], set[str]]) -> dict[str, set[str]]:
+    """What is too much, by the name of the file; nothing where all is well."""
+    assert paths
+    return {str(path.relative_to(ROOT)): found for path in paths if (found := too_much(path))}
 
 
-@pytest.mark.parametrize("path", COMPILER, ids=name)
-def test_rooms_import_one_way(path: Path) -> None:
-    allowed = {"__version__", *ROOMS[: ROOMS.index(room_of(path)) + 1]}
+def test_rooms_import_one_way() -> None:
+    def later(path: Path) -> set[str]:
+        return rooms_imported(path) - {"__version__", *ROOMS[: ROOMS.index(room_of(path)) + 1]}
 
-    assert {dotted.split(".")[1] for dotted in imported(path) if dotted.startswith("rcc.")} <= allowed
-
-
-@pytest.mark.parametrize("path", COMPILER, ids=name)
-def test_the_compiler_knows_no_target_and_of_the_node_its_layout_alone(path: Path) -> None:
-    roots = {dotted: dotted.split(".")[0] for dotted in imported(path)}
-
-    assert "rcc_targets" not in roots.values()
-    of_the_node = {dotted for dotted, root in roots.items() if root == "rcc_node"}
-    assert of_the_node <= ({"rcc_node.layout"} if room_of(path) == "staging" else set())
+    assert offenders(COMPILER, later) == {}
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if tree_of(path) == "rcc_targets"], ids=name)
-def test_targets_know_plan_and_emit_alone(path: Path) -> None:
-    assert {dotted.split(".")[1] for dotted in imported(path) if dotted.startswith("rcc.")} <= OF_RCC_FOR_TARGETS
+def test_the_compiler_knows_no_target() -> None:
+    assert offenders(COMPILER, lambda path: roots_imported(path) & {"rcc_targets"}) == {}
 
 
-@pytest.mark.parametrize("path", FILES, ids=name)
-def test_only_dependencies_that_are_accounted_for(path: Path) -> None:
-    roots = {dotted.split(".")[0] for dotted in imported(path)} - sys.stdlib_module_names
-    ours = {"rcc_node"} if tree_of(path) == "rcc_node" else {"rcc", "rcc_node", "rcc_schema", "rcc_targets"}
+def test_of_the_node_the_compiler_knows_the_layout_alone() -> None:
+    def of_the_node(path: Path) -> set[str]:
+        allowed = {"rcc_node.layout"} if room_of(path) == "staging" else set()
+        return {dotted for dotted in imported(path) if dotted.startswith("rcc_node")} - allowed
 
-    assert roots <= THIRD_PARTY[tree_of(path)] | ours
+    assert offenders(COMPILER, of_the_node) == {}
 
 
-@pytest.mark.parametrize("path", [path for path in COMPILER if room_of(path) not in OUTWARD_ROOMS], ids=name)
-def test_passes_look_at_their_input_alone(path: Path) -> None:
-    assert not {dotted.split(".")[0] for dotted in imported(path)} & OUTWARD
-    assert path == CACHE or not attributes(path) & ASKING
+def test_targets_know_plan_and_emit_alone() -> None:
+    assert offenders(OF_TARGETS, lambda path: rooms_imported(path) - OF_RCC_FOR_TARGETS) == {}
+
+
+def test_only_dependencies_that_are_accounted_for() -> None:
+    def foreign(path: Path) -> set[str]:
+        ours = {"rcc_node"} if tree_of(path) == "rcc_node" else {"rcc", "rcc_node", "rcc_schema", "rcc_targets"}
+        return roots_imported(path) - sys.stdlib_module_names - ours - THIRD_PARTY[tree_of(path)]
+
+    assert offenders(FILES, foreign) == {}
+
+
+def test_passes_look_at_their_input_alone() -> None:
+    passes = [path for path in COMPILER if room_of(path) not in OUTWARD_ROOMS and path != CACHE]
+
+    assert offenders(passes, lambda path: roots_imported(path) & OUTWARD | attributes(path) & ASKING) == {}
 
 
 def test_files_are_small() -> None:
     lines = [path.read_text().count("\n") for path in ALL_PYTHON if path.name != "__init__.py"]
 
     assert statistics.median(lines) < 100
-    assert not [name(path) for path in ALL_PYTHON if path.stat().st_size > LARGEST]
+    assert [path for path in ALL_PYTHON if path.stat().st_size > LARGEST] == []
 
 
-@pytest.mark.parametrize("path", ALL_PYTHON, ids=name)
-def test_nothing_is_left_for_later(path: Path) -> None:
+def test_nothing_is_left_for_later() -> None:
     later = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+    others = [path for path in ALL_PYTHON if path != Path(__file__)]
 
-    assert path.samefile(__file__) or not later.search(path.read_text())
+    assert offenders(others, lambda path: set(later.findall(path.read_text()))) == {}

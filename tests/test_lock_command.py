@@ -1,13 +1,17 @@
 """`rcc lock` as its users meet it."""
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.checkpoints import sharded, table
-from tests.support.cli import call_rcc, run_rcc
+from tests.support.cli import call_rcc, clean_env, run_rcc
 from tests.support.hf_cache import write_cache
 from tests.support.hub import TOKEN, Hub, run_hub
 from tests.support.locks import REPO, SOURCES, edit, lock, locked, make_project
@@ -253,3 +257,36 @@ def test_a_plain_file_as_answer_is_never_taken_for_an_image(project: Path) -> No
     assert ran.code == 1
     assert "RCC1206" in ran.err
     assert "docker_image" in ran.err  # the place in the recipe
+
+
+def test_long_work_is_shown_on_a_terminal_and_nowhere_else(project: Path) -> None:
+    locked(project)
+    command = [
+        sys.executable,
+        str(Path(sys.executable).with_name("rcc")),
+        "lock",
+        "serve.recipe.toml",
+        "--hash",
+        *SOURCES,
+    ]
+    ours, theirs = pty.openpty()
+    env = clean_env(project, {"TERM": "xterm", "COLUMNS": "80"})
+    with subprocess.Popen(command, cwd=project, env=env, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b"".join(iter(lambda: _read(ours), b""))
+        out = process.communicate()[0]
+    os.close(ours)
+
+    assert process.returncode == 0, shown
+    assert b"hashing" in shown
+    assert b"100 %" in shown
+    assert out == b""
+    assert "hashing" not in lock(project, "--hash", *SOURCES).text
+
+
+def _read(terminal: int) -> bytes:
+    """What a terminal shows next; nothing where its program has ended."""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""

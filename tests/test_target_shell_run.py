@@ -26,10 +26,6 @@ STATE = ("container", "inspect", "--format", "{{.State.Status}}")
 UP = ("container", "inspect", "--format", '{{.State.Status}} {{index .Config.Labels "dev.rcc.plan"}}')
 OWNER_FORMAT = '{{index .Config.Labels "dev.rcc.id"}} {{index .Config.Labels "dev.rcc.target"}}'
 OWNER = ("container", "inspect", "--format", OWNER_FORMAT)
-    "inspect",
-    "--format",
-    '{{index .Config.Labels "dev.rcc.id"}} {{index .Config.Labels "dev.rcc.target"}}',
-)
 PORTS = ("container", "inspect", "--format", '{{index .Config.Labels "dev.rcc.ports"}}')
 
 

@@ -50,6 +50,12 @@ class Packer:
         return sorted(differing)
 
     def _work(self, job: Any, indices: Iterable[int]) -> None:
+        try:
+            self._share(job, indices)
+        finally:
+            self._progress.end()
+
+    def _share(self, job: Any, indices: Iterable[int]) -> None:
         with self._place.failures():
             self._flusher = Flusher(self._ledger, self._source.limiter.limited)
             try:
@@ -59,7 +65,6 @@ class Packer:
                     self._flusher.close()
                 raise
             self._flusher.close()
-            self._progress.show()
 
     def _copy(self, reader: int, index: int) -> None:
         chunk: Chunk = self._ledger.chunks[index]

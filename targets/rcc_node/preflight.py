@@ -61,13 +61,13 @@ def _answers(name: str, check: Check, question: Question) -> Iterator[Answer]:
     try:
         yield from check(question)
     except NodeError as error:
-        yield Answer(name, False, error.message, error.help)
+        yield Answer(name, False, " / ".join(error.message.splitlines()), error.help)
 
 
 def _paths(question: Question) -> Iterator[Answer]:
     for path in question.plan.preflight.paths:
         with opened(path) as source:
-            source.stat(path)
+            source.alive(path)
         yield Answer("paths", True, f"`{path}` answers")
 
 

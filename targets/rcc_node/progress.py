@@ -67,6 +67,6 @@ class Progress:
 
 def _columns(out: TextIO | None) -> int:
     try:
-        return os.get_terminal_size(out.fileno()).columns if out else 0
+        return (os.get_terminal_size(out.fileno()).columns if out else 0) or 80
     except OSError:
         return 80

@@ -18,7 +18,7 @@ from rcc_node.direct import buffer_for
 from rcc_node.errors import NodeError
 from rcc_node.limit import Limiter
 
-DEADLINE = 8.0
+DEADLINE = 7.0
 """Seconds that one question may take. With the start of the program the user hears of a dead NAS in ten."""
 
 READERS = 4
@@ -72,6 +72,10 @@ class Source:
     def list(self, path: str) -> list[tuple[str, bool]]:
         """Names in a folder, sorted, and whether each is a folder."""
         return [(name, folder) for name, folder in self._ask(0, "list", path)]
+
+    def alive(self, path: str) -> None:
+        """Asks the server itself."""
+        self._ask(0, "alive", path)
 
     def drop(self, path: str) -> None:
         """Drops a file from the page cache."""

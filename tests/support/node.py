@@ -67,6 +67,9 @@ class Node:
             env=os.environ | self.environment,
         )
 
+    def run_without_plan(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-I", program(), *arguments], capture_output=True, text=True)
+
     def staged(self, *arguments: str, rank: int = 0) -> dict[str, Any]:
         """What `stage --json` says of the block, which must be staged."""
         done = self.run("stage", "--json", *arguments, rank=rank)

@@ -3,6 +3,9 @@
 import base64
 import hashlib
 import json
+import os
+import platform
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -18,7 +21,7 @@ from rcc.lock.wanted import Wanted, WantedImage
 from rcc.recipe.reference import Reference, parse_reference
 from tests.support.oci import INDEX, MANIFEST, Blobs
 from tests.support.registry import PASSWORD, USER, Registry, needs_registry, run_registry
-from tests.support.skips import require
+from tests.support.skips import needs, require
 
 pytestmark = needs_registry
 
@@ -77,14 +80,14 @@ def test_an_index_is_locked_with_what_each_platform_pulls(registry: Registry, mu
     assert image.digest == registry.digest("spark/serve:1")
     assert image.media_type == INDEX
     assert set(image.platforms) == {"linux/arm64", "linux/amd64"}
-    for platform in image.platforms.values():
-        assert platform.manifest
-        assert platform.config
-        assert registry.digest(f"spark/serve@{platform.manifest.digest}") == platform.manifest.digest
-        body = (multi / "blobs" / platform.manifest.digest.replace(":", "/")).read_bytes()
-        assert platform.manifest.size == len(body)
-        assert platform.config.digest == json.loads(body)["config"]["digest"]
-        assert platform.config.size == (multi / "blobs" / platform.config.digest.replace(":", "/")).stat().st_size
+    for one in image.platforms.values():
+        assert one.manifest
+        assert one.config
+        assert registry.digest(f"spark/serve@{one.manifest.digest}") == one.manifest.digest
+        body = (multi / "blobs" / one.manifest.digest.replace(":", "/")).read_bytes()
+        assert one.manifest.size == len(body)
+        assert one.config.digest == json.loads(body)["config"]["digest"]
+        assert one.config.size == (multi / "blobs" / one.config.digest.replace(":", "/")).stat().st_size
 
 
 def test_a_single_manifest_says_in_its_config_what_it_is_for(registry: Registry, multi: Path) -> None:
@@ -253,3 +256,35 @@ def test_raw_bytes_decide(registry: Registry, multi: Path) -> None:
 
     assert "sha256:" + hashlib.sha256(raw).hexdigest() == registry.digest("spark/raw:1")
     assert raw.startswith(b"{\n   ")
+
+
+@needs("podman")
+def test_podman_gives_the_digest_that_it_pulled(registry: Registry, tmp_path: Path) -> None:
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}[platform.machine()]
+    blobs = Blobs()
+    top = blobs.index([blobs.image("linux", "s390x", None, b"\0" * 2048), blobs.image("linux", machine)])
+    registry.push(blobs.write_layout(tmp_path / "layout", {"1": top}), "1", "spark/pulled:1")
+    reference = f"{registry.host}/spark/pulled:1"
+    (tmp_path / "storage.conf").write_text(
+        f'[storage]\ndriver = "vfs"\ngraphroot = "{tmp_path}/root"\nrunroot = "{tmp_path}/run"\n'
+    )
+    environ = {
+        "CONTAINERS_STORAGE_CONF": str(tmp_path / "storage.conf"),
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+    }
+    podman = ["podman", "pull", "--quiet", "--tls-verify=false", reference]
+    subprocess.run(podman, env=environ, check=True, capture_output=True)
+    by_another_name = {**environ, "DOCKER_HOST": f"unix://{tmp_path}/none"}
+
+    with Sources(by_another_name, image_from="daemon") as sources:
+        lock, _, found = update(wanted(reference), None, sources, Upgrade())
+
+    assert not found
+    assert lock
+    assert lock.images["engine"].digest == registry.digest("spark/pulled:1") == top["digest"]
+    assert list(lock.images["engine"].platforms) == [f"linux/{machine}"]
+    with Sources(by_another_name, image_from="daemon") as sources:
+        missing = update(wanted(f"{reference}2"), None, sources, Upgrade())[2]
+    assert [one.code for one in missing] == ["RCC1209"]
+    assert "`podman` does not have it" in missing[0].message

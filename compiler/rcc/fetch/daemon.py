@@ -10,7 +10,7 @@ from typing import Any
 
 from rcc.diagnostic import Findings
 from rcc.fetch.failure import FetchError
-from rcc.fetch.manifest import DIGEST, platform_name
+from rcc.fetch.manifest import platform_name
 from rcc.lock.model import LockedImage, Platform
 from rcc.quick import dataclass
 from rcc.recipe.reference import Reference, parse_reference
@@ -70,7 +70,7 @@ class Daemon:
 
 
 def _digest(image: Mapping[str, Any], reference: Reference) -> str:
-    """The digest that the image was pulled by: where podman keeps two, the index's, which is not its own."""
+    """The digest that the image was pulled by: podman lists that of its manifest too, and `Digest` is the index's."""
     digests = []
     for text in image.get("RepoDigests") or []:
         parsed = parse_reference(str(text))
@@ -78,11 +78,11 @@ def _digest(image: Mapping[str, Any], reference: Reference) -> str:
             digests.append(parsed.digest)
     if reference.digest in digests:
         return reference.digest
-    of_index = [one for one in digests if one != image.get("Digest")]
-    chosen = (of_index or digests)[:1]
-    if not chosen or not DIGEST.fullmatch(chosen[0]):
+    if image.get("Digest") in digests:
+        return str(image["Digest"])
+    if not digests:
         message = f"the local image `{reference}` was built or loaded here, so no registry has a digest of it"
         raise FetchError(
             "RCC1209", message, "push it to a registry and pull it again: nodes can only pull what one has"
         )
-    return chosen[0]
+    return digests[0]

@@ -131,6 +131,14 @@ def test_a_link_out_of_the_cache(tmp_path: Path) -> None:
     refused(lock_of(tmp_path), "RCC1216", "config.json", "out of the cache")
 
 
+def test_a_name_that_is_no_text(tmp_path: Path) -> None:
+    snapshot = write_cache(tmp_path, REPO, FILES, "classic")
+    with open(os.fsencode(snapshot) + b"/\xff", "wb"):
+        pass
+
+    refused(lock_of(tmp_path), "RCC1216", "UTF-8")
+
+
 def test_what_the_cache_does_not_have(tmp_path: Path) -> None:
     write_cache(tmp_path, REPO, FILES, "classic")
 

@@ -3,6 +3,7 @@
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from rcc.lock.model import Lock
 from rcc.lock.wanted import StagingRequest, Wanted, WantedModel, WantedStaging
 from tests.support.checkpoints import INDEX, Content, shard, sharded, table
 from tests.support.hub import TOKEN, Hub, run_hub
-from tests.support.server import Reply
+from tests.support.server import Reply, Server
 
 REPO = "spark/small"
 QUICK = Limits(connect=0.5, read=0.5, total=5, patience=3)
@@ -91,6 +92,28 @@ def test_a_commit_and_the_hashes_of_its_files(tmp_path: Path) -> None:
 
 def printed(*command: Any) -> str:
     return subprocess.run([str(word) for word in command], capture_output=True, check=True).stdout.decode().split()[0]
+
+
+@pytest.mark.parametrize("page", [1, 2, 100])
+def test_a_hub_that_describes_no_files_is_asked_for_its_tree(page: int) -> None:
+    hub = Hub(described=False, page=page)
+    hub.add(REPO, sharded(ROWS))
+    with run_hub(hub):
+        listed = lock_of(hub, asked())
+        hub.described = True
+        assert listed == lock_of(hub, asked())
+
+
+def test_a_next_page_elsewhere_is_not_asked_for() -> None:
+    hub = Hub(described=False)
+    hub.add(REPO, sharded(ROWS))
+    with run_hub(hub), Server(lambda asked: Reply(500)) as elsewhere:
+        assert hub.server
+        inner = hub.answer
+        hub.server.answer = lambda asked: replace(inner(asked), headers={"Link": f'<{elsewhere.url}/x>; rel="next"'})
+        refused(lock_of(hub, asked()), "RCC1214")
+
+    assert not elsewhere.asked
 
 
 def test_layouts_come_from_headers_alone() -> None:

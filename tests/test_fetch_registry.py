@@ -19,7 +19,7 @@ from rcc.fetch.verify import verify
 from rcc.lock.model import Lock, LockedImage
 from rcc.lock.wanted import Wanted, WantedImage
 from rcc.recipe.reference import Reference, parse_reference
-from tests.support.oci import INDEX, MANIFEST, Blobs
+from tests.support.oci import DOCKER_LIST, INDEX, MANIFEST, Blobs
 from tests.support.registry import PASSWORD, USER, Registry, needs_registry, run_registry
 from tests.support.skips import needs, require
 
@@ -108,6 +108,29 @@ def test_a_layout_gives_the_same_answer_as_the_registry_that_it_was_pushed_to(re
 
     assert not found
     assert lock == resolve(reference, {})[0]
+
+
+def test_a_layout_that_skopeo_wrote(registry: Registry, multi: Path, tmp_path: Path) -> None:
+    registry.push(multi, "multi", "spark/copied:1")
+    registry.pull("spark/copied:1", tmp_path / "copy", "1")
+
+    with Sources({}, image_from=f"oci:{tmp_path}/copy") as sources:
+        lock, _, found = update(wanted(f"{registry.host}/spark/copied:1"), None, sources, Upgrade())
+
+    assert not found
+    assert lock == resolve(f"{registry.host}/spark/copied:1", {})[0]
+
+
+def test_types_of_docker(registry: Registry, tmp_path: Path) -> None:
+    blobs = Blobs()
+    index = blobs.index([blobs.image("linux", "arm64"), blobs.image("linux", "amd64", None, b"\0" * 2048)])
+    registry.push(blobs.write_layout(tmp_path, {"1": index}), "1", "spark/docker:1", "--format=v2s2")
+
+    image = engine(resolve(f"{registry.host}/spark/docker:1", {}))
+
+    assert (image.digest, image.media_type) == (registry.digest("spark/docker:1"), DOCKER_LIST)
+    assert image.digest != index["digest"]
+    assert set(image.platforms) == {"linux/arm64", "linux/amd64"}
 
 
 def test_a_digest_in_the_recipe_is_authoritative(registry: Registry, multi: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote
 
@@ -35,6 +35,8 @@ class Hub:
     repos: dict[str, Repo] = field(default_factory=dict)
     busy: list[str] = field(default_factory=list)
     ranges: bool = True
+    described: bool = True
+    page: int = 1000
     cdn: Server | None = None
     server: Server | None = None
 
@@ -78,7 +80,9 @@ class Hub:
         commit = repo.branches.get(revision, revision)
         if commit not in repo.commits:
             return Reply(404, {"X-Error-Code": "RevisionNotFound"})
-        siblings = [_sibling(path, one) for path, one in repo.commits[commit].items()]
+        siblings = [
+            _sibling(path, one) if self.described else {"rfilename": path} for path, one in repo.commits[commit].items()
+        ]
         return _json(
             {
                 "id": name,
@@ -94,7 +98,14 @@ class Hub:
         if isinstance(repo, Reply):
             return repo
         files = repo.commits[repo.branches.get(revision, revision)]
-        return _json([{"type": "file", "path": path, **_entry(one)} for path, one in files.items()])
+        start = int(asked.query.get("cursor", "0"))
+        entries = [{"type": "file", "path": path, **_entry(one)} for path, one in files.items()]
+        reply = _json([{"type": "directory", "path": "sub", "oid": "0" * 40}, *entries[start : start + self.page]])
+        if start + self.page >= len(entries):
+            return reply
+        assert self.server
+        following = f"{self.server.url}{asked.path}?recursive=true&cursor={start + self.page}"
+        return replace(reply, headers={**reply.headers, "Link": f'<{following}>; rel="next"'})
 
     def _file(self, asked: Asked, name: str, commit: str, path: str) -> Reply:
         repo = self._repo(asked, name)

@@ -29,10 +29,15 @@ class Registry:
     host: str
     login: tuple[str, ...] = ()
 
-    def push(self, layout: Path, tag: str, name: str) -> None:
+    def push(self, layout: Path, tag: str, name: str, how: str = "--preserve-digests") -> None:
         """Copies everything that a layout has under a tag to `name`, such as `spark/serve:1`."""
-        options = ("--all", "--preserve-digests", "--dest-tls-verify=false", *self._login("dest"))
+        options = ("--all", how, "--dest-tls-verify=false", *self._login("dest"))
         skopeo("copy", *options, f"oci:{layout}:{tag}", f"docker://{self.host}/{name}")
+
+    def pull(self, name: str, layout: Path, tag: str) -> None:
+        """Copies everything under a name into an OCI layout."""
+        options = ("--all", "--preserve-digests", "--src-tls-verify=false")
+        skopeo("copy", *options, f"docker://{self.host}/{name}", f"oci:{layout}:{tag}")
 
     def digest(self, name: str) -> str:
         """What `skopeo inspect --raw | sha256sum` says."""

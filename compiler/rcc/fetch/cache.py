@@ -11,7 +11,7 @@ from rcc.diagnostic import Findings, Severity, finding
 from rcc.fetch.attributes import lfs_rule
 from rcc.fetch.failure import FetchError
 from rcc.fetch.hashing import Claim, Progress, damaged, hash_file
-from rcc.fetch.model import Snapshot, is_hash, is_safe
+from rcc.fetch.model import Snapshot, file_id, is_hash, is_safe
 from rcc.lock.model import FileId
 from rcc.lock.wanted import COMMIT
 from rcc.quick import dataclass
@@ -88,6 +88,9 @@ class Cache:
         """Every file of a snapshot: what its blob is called, or, of a plain file, the hash of its bytes."""
         plain = []
         for name, path in _files_below(folder):
+            if not is_safe(name):
+                message = f"the cache holds a file of `{repo}` whose name is not UTF-8"
+                raise FetchError("RCC1216", message, _AGAIN)
             real = self._real(repo, path, name)
             blob = os.path.basename(os.readlink(path)) if os.path.islink(path) else ""
             if is_hash(blob, 64):
@@ -146,15 +149,8 @@ def _tree(root: str, commit: str) -> dict[str, FileId] | None:
 
 
 def _file_of_tree(name: str, entry: dict[str, object]) -> FileId:
-    sha256, blob = entry.get("lfs_sha256"), entry.get("blob_id")
     size = entry.get("lfs_size") or entry["size"]
-    if type(size) is not int or not is_safe(name):
-        raise ValueError(name)
-    if isinstance(sha256, str) and is_hash(sha256, 64):
-        return FileId(size, sha256=sha256)
-    if isinstance(blob, str) and is_hash(blob, 40):
-        return FileId(size, git_sha1=blob)
-    raise ValueError(name)
+    return file_id(name, size, entry.get("lfs_sha256"), entry.get("blob_id"))
 
 
 def _files_below(folder: str) -> Iterator[tuple[str, str]]:

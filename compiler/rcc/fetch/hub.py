@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -17,20 +18,22 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils import build_hf_headers, hf_raise_for_status  # type: ignore[attr-defined]
 
 from rcc import __version__
 from rcc.diagnostic import Findings, finding
 from rcc.fetch.failure import FetchError
-from rcc.fetch.model import Snapshot, is_hash, is_safe
+from rcc.fetch.model import Snapshot, file_id, is_hash
+from rcc.fetch.tree import list_tree
 from rcc.fetch.trouble import place
-from rcc.fetch.wire import CAP, Wire, retry_after
+from rcc.fetch.wire import CAP, Answer, Wire, retry_after
 from rcc.lock.model import FileId
 from rcc.lock.wanted import COMMIT
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
 _SIBLINGS_CUT = 50_000
-"""From this many files on the Hub may leave some out of a model's description."""
+"""From this many files on, the Hub may leave some out of a model's description."""
 _ERROR_CAP = 64 * 1024
 """Bytes that the body of a refusal or of a redirect may have."""
 
@@ -60,7 +63,7 @@ class Hub:
         commit = info.sha
         if not is_hash(commit, 40) or commit is None or (COMMIT.fullmatch(revision) and commit != revision):
             raise self._bad(f"names no commit for `{revision}` of `{repo}`")
-        return Snapshot(info.id, commit, self._files(info), self._moved(repo, info))
+        return Snapshot(info.id, commit, self._files(info, commit), self._moved(repo, info))
 
     def read(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:
         """A part of a file, by a range request: a hub that sends the whole file instead is refused."""
@@ -142,27 +145,39 @@ class Hub:
     def _bad(self, what: str) -> FetchError:
         return FetchError("RCC1214", f"{self.where} {what}", "try again; if it stays so, look at what answers there")
 
-    def _files(self, info: ModelInfo) -> dict[str, FileId]:
+    def _files(self, info: ModelInfo, commit: str) -> dict[str, FileId]:
+        """All files of a commit: as the model's description has them, else from the tree."""
         siblings = info.siblings or []
-        if len(siblings) >= _SIBLINGS_CUT:
-            raise self._bad(f"lists {len(siblings)} files for `{info.id}`, more than it lists reliably")
-        files = {}
-        for one in siblings:
-            sha256 = one.lfs.sha256 if one.lfs else None
-            size = one.lfs.size if one.lfs else one.size
-            known = is_hash(sha256, 64) if one.lfs else is_hash(one.blob_id, 40)
-            if not is_safe(one.rfilename) or type(size) is not int or not known:
-                raise self._bad(f"lists a file of `{info.id}` without size or hash, or under a path that leads out")
-            files[one.rfilename] = FileId(size, sha256=sha256) if one.lfs else FileId(size, git_sha1=one.blob_id)
+        try:
+            if len(siblings) < _SIBLINGS_CUT and all(one.size is not None for one in siblings):
+                files = {one.rfilename: _file_id(one) for one in siblings}
+            else:
+                path = f"/api/models/{info.id}/tree/{commit}"
+                files = list_tree(self.endpoint, path, partial(self._get, info.id, commit))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            what = f"lists a file of `{info.id}` without size or hash, or under a path that leads out"
+            raise self._bad(what) from error
         if not files:
             raise self._bad(f"lists no files for `{info.id}`")
         return dict(sorted(files.items()))
+
+    def _get(self, repo: str, revision: str, url: str) -> Answer:
+        def got() -> Answer:
+            response = self.wire.client.get(url, headers=self.headers)
+            hf_raise_for_status(response)
+            return Answer(response.status_code, response.headers, response.content)
+
+        return self._ask(repo, revision, got)
 
     def _moved(self, repo: str, info: ModelInfo) -> Findings:
         if info.id == repo:
             return ()
         message = f"model `{repo}` is called `{info.id}` by now"
         return (finding("RCC1218", message, help=f"write `{info.id}`: the old name may be given to another"),)
+
+
+def _file_id(one: RepoSibling) -> FileId:
+    return file_id(one.rfilename, one.lfs.size if one.lfs else one.size, one.lfs and one.lfs.sha256, one.blob_id)
 
 
 def _status(given: object) -> tuple[int, httpx2.Headers]:

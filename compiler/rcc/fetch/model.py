@@ -36,8 +36,12 @@ class ModelSource(Protocol):
 
 
 def is_safe(path: str) -> bool:
-    """Whether a path stays below the folder that it is put in."""
-    return bool(path) and "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))
+    """Whether a path stays below the folder that it is put in, and is text."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in path and all(part not in ("", ".", "..") for part in path.split("/"))
 
 
 def git_sha1(data: bytes) -> str:
@@ -48,3 +52,14 @@ def git_sha1(data: bytes) -> str:
 def is_hash(text: object, digits: int) -> bool:
     """Whether a text is a hash of so many hex digits."""
     return isinstance(text, str) and re.fullmatch(rf"[0-9a-f]{{{digits}}}", text) is not None
+
+
+def file_id(path: object, size: object, sha256: object, blob: object) -> FileId:
+    """A file from what the Hub says of it: in LFS it has a sha256, else git's name for it counts. Else ValueError."""
+    if not isinstance(path, str) or not is_safe(path) or type(size) is not int or size < 0:
+        raise ValueError(path)
+    if isinstance(sha256, str) and is_hash(sha256, 64):
+        return FileId(size, sha256=sha256)
+    if sha256 is None and isinstance(blob, str) and is_hash(blob, 40):
+        return FileId(size, git_sha1=blob)
+    raise ValueError(path)

@@ -22,7 +22,7 @@ _CAP = 8 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class OciLayout:
-    """The folder of a layout, as `skopeo copy … oci:DIR:tag` writes it."""
+    """The folder of a layout, as `skopeo copy --all --preserve-digests … oci:DIR:tag` writes it."""
 
     folder: str
 
@@ -102,7 +102,8 @@ class OciLayout:
         text = self._read("index.json")
         if text is None or self._read("oci-layout") is None:
             raise self._refuse(
-                "is no OCI layout: it lacks `oci-layout` or `index.json`", "make one: `skopeo copy … oci:DIR:tag`"
+                "is no OCI layout: it lacks `oci-layout` or `index.json`",
+                "make one: `skopeo copy --all --preserve-digests … oci:DIR:tag`",
             )
         try:
             entries = json.loads(text)["manifests"]

@@ -82,7 +82,7 @@ class Sources:
         if self._image_from == "daemon":
             return Daemon(self._environ)
         if self._image_from:
-            return OciLayout(self._image_from.removeprefix("oci:"))
+            return OciLayout(_folder(self._image_from, "oci:"))
         wire = self._open_wire()
         from rcc.fetch.door import Door
         from rcc.fetch.registry import Registries
@@ -91,7 +91,7 @@ class Sources:
 
     def _open_models(self) -> ModelSource:
         if self._model_from:
-            return Cache(self._model_from.removeprefix("cache:"), os.cpu_count() or 1, self.progress)
+            return Cache(_folder(self._model_from, "cache:"), os.cpu_count() or 1, self.progress)
         wire = self._open_wire()
         try:
             from rcc.fetch.hub import Hub
@@ -107,6 +107,11 @@ class Sources:
                 raise _missing(error) from error
             self._wire = Wire(self._insecure, self._limits)
         return self._wire
+
+
+def _folder(stated: str, prefix: str) -> str:
+    """The folder after a prefix; a shell leaves a `~` there to us."""
+    return os.path.expanduser(stated.removeprefix(prefix))
 
 
 def _missing(error: ImportError) -> FetchError:

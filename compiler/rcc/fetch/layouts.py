@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from threading import Event
 
@@ -12,7 +13,7 @@ from rcc.fetch.model import Snapshot
 from rcc.fetch.sources import Sources
 from rcc.lock.model import LockedStaging
 from rcc.lock.wanted import StagingRequest
-from rcc.staging.headers import INDEX, Shard, disagreements, header_guesses, read_header, shards_needed
+from rcc.staging.headers import INDEX, Shard, disagreements, header_guesses, read_header, shards_needed, weight_map
 from rcc.staging.locked import lock_rows, lock_snapshot
 
 _INDEX_CAP = 64 * 1024 * 1024
@@ -29,8 +30,9 @@ def lay_out(request: StagingRequest, snapshot: Snapshot, sources: Sources) -> tu
     names, found = shards_needed(request.tensors, snapshot.files, index)
     if names is None:
         return None, found
-    shards, found = _headers(names, index, snapshot, sources)
-    found = found or disagreements(request.tensors, index, shards)
+    listed = weight_map(index)
+    shards, found = _headers(names, header_guesses(listed), snapshot, sources)
+    found = found or disagreements(request.tensors, listed, shards)
     return (None, found) if found else lock_rows(request, snapshot.commit, shards.values())
 
 
@@ -50,10 +52,9 @@ def _index(snapshot: Snapshot, sources: Sources) -> bytes | None:
 
 
 def _headers(
-    names: tuple[str, ...], index: bytes | None, snapshot: Snapshot, sources: Sources
+    names: tuple[str, ...], guesses: Mapping[str, int], snapshot: Snapshot, sources: Sources
 ) -> tuple[dict[str, Shard], Findings]:
     """The headers of shards, several at the same time; after the first failure no more are asked for."""
-    guesses = header_guesses(index)
     failed = Event()
     sources.progress.begin("reading headers", len(names))
 

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from rcc.diagnostic import Findings, Label, finding
+from rcc.diagnostic import Finding, Findings, Label, finding
 from rcc.lock.model import Lock, LockedFile, LockedImage, LockedModel, LockedStaging
 from rcc.lock.places import place_in
-from rcc.lock.wanted import COMMIT, StagingRequest, Wanted, WantedFile, WantedImage, WantedModel, WantedStaging
+from rcc.lock.wanted import (
+    COMMIT,
+    Find,
+    StagingRequest,
+    Wanted,
+    WantedFile,
+    WantedImage,
+    WantedModel,
+    WantedStaging,
+    nowhere,
+)
 from rcc.quick import dataclass
 from rcc.recipe.shape import shown
-from rcc.source import Place, Source
+from rcc.source import Source
 
 KINDS = {"images": "image", "models": "model", "staging": "staging", "files": "file"}
 """What an entry of each section is called."""
@@ -23,7 +33,7 @@ class Stale:
     section: str
     key: str
     reasons: tuple[str, ...]
-    place: Place | None = None
+    find: Find = nowhere
 
     @property
     def path(self) -> tuple[str, str]:
@@ -45,7 +55,7 @@ def stale(wanted: Wanted, lock: Lock) -> tuple[Stale, ...]:
         locked = getattr(lock, section).get(key)
         reasons = ("it is not in the lock",) if locked is None else _reasons(entry, locked, wanted, lock)
         if reasons:
-            found.append(Stale(section, key, tuple(reasons), entry.find()))
+            found.append(Stale(section, key, tuple(reasons), entry.find))
     for section in KINDS:
         for key in sorted(getattr(lock, section)):
             if (section, key) not in asked:
@@ -55,20 +65,18 @@ def stale(wanted: Wanted, lock: Lock) -> tuple[Stale, ...]:
 
 def stale_findings(wanted: Wanted, lock: Lock, text: Source) -> Findings:
     """One error an entry, at what the recipe asks, with what the lock has; `text` is the lock's."""
-    return tuple(
-        finding(
-            "RCC610",
-            f"the lock does not answer for {one.entry}: {'; '.join(one.reasons)}",
-            one.place or place_in(text, one.path),
-            labels=[Label(place_in(text, one.path), "what the lock has")] if one.place and _is_in(lock, one) else (),
-            help="run `rcc lock` with this recipe: it keeps every other entry",
-        )
-        for one in stale(wanted, lock)
+    return tuple(_finding(one, lock, text) for one in stale(wanted, lock))
+
+
+def _finding(one: Stale, lock: Lock, text: Source) -> Finding:
+    asked, has = one.find(), place_in(text, one.path)
+    return finding(
+        "RCC610",
+        f"the lock does not answer for {one.entry}: {'; '.join(one.reasons)}",
+        asked or has,
+        labels=[Label(has, "what the lock has")] if asked and one.key in getattr(lock, one.section) else (),
+        help="run `rcc lock` with this recipe: it keeps every other entry",
     )
-
-
-def _is_in(lock: Lock, one: Stale) -> bool:
-    return one.key in getattr(lock, one.section)
 
 
 def _reasons(entry: object, locked: object, wanted: Wanted, lock: Lock) -> list[str]:

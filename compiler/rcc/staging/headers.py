@@ -11,7 +11,7 @@ from rcc.lock.model import FileId
 from rcc_node.layout import LENGTH_SIZE, LayoutError, Shard, header_size, read_shard, shards_in_index
 
 INDEX = "model.safetensors.index.json"
-_BYTES_PER_TENSOR = 136
+_BYTES_PER_TENSOR = 96
 """About what a tensor takes in a header beside its name: dtype, shape, two offsets of twelve digits, punctuation."""
 
 Read = Callable[[int, int], bytes]
@@ -45,12 +45,19 @@ def shards_needed(
     return (None if missing else names), found
 
 
-def header_guesses(index: bytes | None) -> Mapping[str, int]:
-    """How many bytes each shard's header takes, about, so that one request mostly suffices and reads little else."""
-    if index is None:
-        return {}
+def weight_map(index: bytes | None) -> Mapping[str, str]:
+    """Shards by tensor, of an index that `shards_needed` has read."""
+    found: dict[str, str] = json.loads(index)["weight_map"] if index is not None else {}
+    return found
+
+
+def header_guesses(shards: Mapping[str, str]) -> Mapping[str, int]:
+    """How many bytes each shard's header takes, about, so that one request mostly suffices and reads little else.
+
+    `shards` is the weight map.
+    """
     guesses: dict[str, int] = {}
-    for tensor, shard in json.loads(index)["weight_map"].items():
+    for tensor, shard in shards.items():
         guesses[shard] = guesses.get(shard, LENGTH_SIZE) + len(tensor.encode()) + _BYTES_PER_TENSOR
     return guesses
 
@@ -67,16 +74,15 @@ def read_header(name: str, size: int, guess: int, read: Read) -> tuple[Shard | N
         return None, refused(error)
 
 
-def disagreements(pattern: str, index: bytes | None, shards: Mapping[str, Shard]) -> Findings:
+def disagreements(pattern: str, listed: Mapping[str, str], shards: Mapping[str, Shard]) -> Findings:
     """Tensors of the glob that the index puts into a shard whose header does not have them."""
-    weight_map = json.loads(index)["weight_map"] if index is not None else {}
     held = {(tensor.name, name) for name, shard in shards.items() for tensor in shard.tensors}
     help = "the index and the shards are of different uploads: another commit may be whole"
     return tuple(
         finding("RCC1215", f"`{INDEX}` puts `{tensor}` into `{shard}`, which does not hold it", help=help)
-        for tensor, shard in sorted(weight_map.items())
+        for tensor, shard in sorted(listed.items())
         if fnmatchcase(tensor, pattern) and (tensor, shard) not in held
     )
 
 
-__all__ = ["INDEX", "Shard", "disagreements", "header_guesses", "read_header", "refused", "shards_needed"]
+__all__ = ["INDEX", "Shard", "disagreements", "header_guesses", "read_header", "refused", "shards_needed", "weight_map"]

@@ -198,8 +198,7 @@ def test_before_the_engine_all_is_checked_and_after_it_evidence_is_kept() -> Non
         ["/bin/sh", steps, "preflight"],
     ]
     assert int(unit.value("Service", "TimeoutStopSec")) > plan.ranks[0].container.stop_grace
-    after = [exec_argv(value)[-1] for value in unit.values("Service", "ExecStopPost")]
-    assert after == ["keep", "dsv41-rank0"]
+    assert [exec_argv(value) for value in unit.values("Service", "ExecStopPost")] == [["/bin/sh", steps, "clear"]]
 
 
 def test_a_cache_is_made_for_the_user_who_writes_it() -> None:

@@ -15,11 +15,11 @@ from rcc_targets.common.encode import comment, sh
 from rcc_targets.common.enter import asserts_script
 from rcc_targets.common.files import carried_files, enter_file, node_part
 from rcc_targets.common.finding import refused
-from rcc_targets.common.render import Encoded, environment
+from rcc_targets.common.render import environment
 from rcc_targets.common.where import ASSERTS_FILE
 from rcc_targets.shell.words import options, platform
 from rcc_targets.systemd.units import LIBRARY, Units, command, make_folder, units_of
-from rcc_targets.systemd.words import home_word, line, path_word, word
+from rcc_targets.systemd.words import all_words, home_word, line, list_of_units, path_word, word
 
 LONGEST_LINE = 1 << 20
 """Bytes of a line, with those that continue it, beyond which systemd reads none of the file."""
@@ -90,10 +90,10 @@ def _environment() -> Environment:
         "sh": sh,
         "line": line,
         "word": word,
-        "words": lambda texts: Encoded(" ".join(map(word, texts))),
+        "words": all_words,
         "home_word": home_word,
         "path_word": path_word,
-        "list_of_units": lambda names: line(" ".join(names)),
+        "list_of_units": list_of_units,
         "make_folder": make_folder,
         "command": command,
         "options": options,

@@ -6,6 +6,7 @@ program; so quotes protect neither `%` nor `$` (systemd.syntax(7), systemd.servi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from posixpath import dirname
 
 from rcc_targets.common.encode import csv_field
@@ -20,6 +21,11 @@ _SHORT = {"\\": "\\\\", '"': '\\"', "%": "%%", "$": "$$", "\n": "\\n", "\t": "\\
 def word(text: str) -> Encoded:
     """A word of an Exec line."""
     return Encoded(f'"{_escaped(text)}"')
+
+
+def all_words(texts: Iterable[str]) -> Encoded:
+    """Words of an Exec line."""
+    return Encoded(" ".join(map(word, texts)))
 
 
 def home_word(path: str) -> Encoded:
@@ -54,6 +60,11 @@ def line(value: object) -> Encoded:
     """The rest of a line that knows no quotes, as of Description=; what it cannot say becomes a blank."""
     kept = "".join(one if _sayable(one) else " " for one in str(value))
     return Encoded(" ".join(kept.split()).rstrip("\\").replace("%", "%%"))
+
+
+def list_of_units(names: Iterable[str]) -> Encoded:
+    """Names of units, which need no quotes: they hold an id and what we call them."""
+    return line(" ".join(names))
 
 
 def fits_line(text: str) -> bool:

@@ -73,6 +73,7 @@ def _node(plan: Plan, rank: Rank) -> Iterator[Artifact]:
 
 def _compose(plan: Plan, rank: Rank) -> str:
     from rcc_targets.common.health import health_command
+    from rcc_targets.common.images import staging_image
     from rcc_targets.compose import volumes
 
     container, check = rank.container, rank.container.healthcheck
@@ -85,7 +86,7 @@ def _compose(plan: Plan, rank: Rank) -> str:
             rank=rank,
             container=container,
             labels=dict(sorted({**container.labels, "dev.rcc.plan": plan.plan, "dev.rcc.target": "compose"}.items())),
-            staging_image=_staging_image(plan, rank),
+            staging_image=staging_image(plan, rank),
             of_prepare=tuple(volumes.of_prepare(rank)),
             of_stage=tuple(volumes.of_stage(rank)),
             of_engine=tuple(volumes.of_engine(rank)),
@@ -95,17 +96,6 @@ def _compose(plan: Plan, rank: Rank) -> str:
             command=container.command,
         )
     )
-
-
-def _staging_image(plan: Plan, rank: Rank) -> str:
-    """The image that stages: the recipe's own, or the engine's."""
-    image = plan.staging_image
-    if image is None:
-        return rank.container.image
-    if image.digest is None:
-        return image.reference
-    name = image.reference.partition("@")[0]
-    return f"{re.sub(r':[^/:]*$', '', name)}@{image.digest}"
 
 
 @cache

@@ -17,7 +17,8 @@ from rcc.recipe.reference import Reference, parse_reference
 from tests.support.oci import DOCKER_LIST, INDEX, MANIFEST, Blobs, sha256
 from tests.support.server import Asked, Reply, Server
 
-QUICK = Limits(connect=0.3, read=0.3, total=2, patience=3)
+CALM = Limits(connect=10, read=10, total=20, patience=3)
+HASTY = Limits(connect=1, read=0.5, total=2, patience=1)
 SECRET = "s3cret-token"
 
 
@@ -46,7 +47,7 @@ def plain() -> Plain:
 
 
 def lock_of(
-    server: Server, limits: Limits = QUICK, environ: Mapping[str, str] | None = None, **update_with: Any
+    server: Server, limits: Limits = CALM, environ: Mapping[str, str] | None = None, **update_with: Any
 ) -> tuple[Lock | None, Findings]:
     reference = parse_reference(f"{server.host}/spark/serve:1")
     assert isinstance(reference, Reference)
@@ -218,7 +219,7 @@ def test_an_identity_token_is_posted(tmp_path: Any) -> None:
 )
 def test_a_realm_that_misbehaves(reply: Reply, code: str) -> None:
     with Server(lambda asked: reply) as realm, Server(guarded(plain(), lambda: realm.url)) as server:
-        refused(lock_of(server), code, realm.host)
+        refused(lock_of(server, HASTY if reply.hang else CALM), code, realm.host)
 
 
 @pytest.mark.parametrize("realm", ["", "ftp://127.0.0.1/x", "://", "http://registry.invalid/token"])
@@ -330,7 +331,7 @@ def test_ten_megabytes_of_body() -> None:
 
 def test_a_hang() -> None:
     with Server(lambda asked: Reply(hang=True)) as server:
-        refused(lock_of(server), "RCC1202", "no answer within 0.3 s")
+        refused(lock_of(server, HASTY), "RCC1202", "no answer within 0.5 s")
 
 
 BODIES = {

@@ -21,7 +21,8 @@ from tests.support.hub import TOKEN, Hub, run_hub
 from tests.support.server import Reply, Server
 
 REPO = "spark/small"
-QUICK = Limits(connect=0.5, read=0.5, total=5, patience=3)
+CALM = Limits(connect=10, read=10, total=20, patience=3)
+HASTY = Limits(connect=1, read=0.5, total=2, patience=1)
 FIRST, SECOND = "a" * 40, "b" * 40
 ROWS = {
     "model-00001-of-00002.safetensors": {**table(1, 10), "norm": ("BF16", (4,))},
@@ -39,9 +40,9 @@ def rows(revision: str = "main", world: int = 4, tiling: str = "base-rem") -> St
 
 
 def lock_of(
-    hub: Hub, wanted: Wanted, old: Lock | None = None, upgrade: Upgrade | None = None, **environ: str
+    hub: Hub, wanted: Wanted, old: Lock | None = None, upgrade: Upgrade | None = None, limits: Limits = CALM
 ) -> tuple[Lock | None, Findings]:
-    with Sources({**hub.environ, **environ}, limits=QUICK) as sources:
+    with Sources(hub.environ, limits=limits) as sources:
         lock, _, found = update(wanted, old, sources, upgrade or Upgrade())
     return lock, found
 
@@ -287,7 +288,7 @@ def test_a_hub_that_is_not_there_or_hangs() -> None:
     with run_hub(hub):
         assert hub.server
         hub.server.answer = lambda asked: Reply(hang=True)
-        refused(lock_of(hub, asked()), "RCC1202", "no answer within 0.5 s")
+        refused(lock_of(hub, asked(), limits=HASTY), "RCC1202", "no answer within 0.5 s")
 
 
 def test_offline_mode_is_heeded(monkeypatch: pytest.MonkeyPatch) -> None:

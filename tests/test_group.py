@@ -1,6 +1,7 @@
 """One group, end to end: four ranks that meet, over ssh and by compose, in real containers."""
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -52,6 +53,10 @@ def test_a_group_over_ssh(group: Group) -> None:
     assert group.get("health") == "ok"
     assert group.running() == ALL
     assert group.stores[0].inspect("four-rank0")["Id"] != before
+
+    (kept,) = (group.machines[2].home / ".rcc" / "four" / "evidence").iterdir()
+    assert re.fullmatch("[0-9a-f]{12}", kept.name)
+    assert (kept / "log").exists()
 
     second = group.build("second", "two")
     changed = group.cluster(second, "up")

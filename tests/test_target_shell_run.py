@@ -176,7 +176,7 @@ def test_what_ended_by_itself_is_kept_before_it_goes(node: Make) -> None:
     here = node(single())
     here.docker.answer("ps", out="abcdef012345\n")
     here.docker.answer(*STATE, out="exited\n")
-    here.docker.answer("container", "inspect", "--format", "{{slice .Id 0 12}}", out="abcdef012345\n")
+    here.docker.answer("container", "inspect", "--format", "{{.Id}}", out="abcdef012345\n")
     here.docker.answer("container", "inspect", "--format", "{{json .State}}", out='{"ExitCode":137}\n')
     here.docker.answer("logs", out="last words\n")
     code, text = here.said("up")
@@ -194,7 +194,7 @@ def test_only_the_last_five_failures_are_kept(node: Make) -> None:
         name = f"{number:012x}"
         here.docker.answer("ps", out=f"{name}\n")
         here.docker.answer(*STATE, out="exited\n")
-        here.docker.answer("container", "inspect", "--format", "{{slice .Id 0 12}}", out=f"{name}\n")
+        here.docker.answer("container", "inspect", "--format", "{{.Id}}", out=f"{name}\n")
         assert here.said("down")[0] == 0
         for old in (here.home / ".rcc/hello/evidence").iterdir():
             os.utime(old, (int(old.name, 16), int(old.name, 16)))

@@ -15,15 +15,15 @@ FILES = sorted(path for tree in TREES.values() for path in tree.rglob("*.py"))
 ALL_PYTHON = sorted({*FILES, *(ROOT / "schema").rglob("*.py"), *(ROOT / "tests").rglob("*.py")})
 # A room imports itself and those before it.
 ROOMS = (
-    "quick", "source", "nearest", "codes", "diagnostic", "syntax", "recipe", "cluster", "lock", "engines", "hardware",
-    "staging", "resolve", "plan", "emit", "lint", "fetch", "pipeline", "cli",
+    "quick", "own_cache", "source", "nearest", "codes", "diagnostic", "syntax", "recipe", "cluster", "lock", "engines",
+    "hardware", "staging", "resolve", "plan", "emit", "lint", "fetch", "pipeline", "cli",
 )  # fmt: skip
 THIRD_PARTY = {
     "rcc": {"click", "httpx2", "huggingface_hub", "jinja2", "jsonschema", "lark", "rich", "tomli"},
     "rcc_node": set[str](),
     "rcc_targets": {"jinja2"},
 }
-OF_RCC_FOR_TARGETS = {"diagnostic", "emit", "plan", "quick", "source"}
+OF_RCC_FOR_TARGETS = {"own_cache", "diagnostic", "emit", "plan", "quick", "source"}
 # What would let the machine, the day or the network into an output.
 OUTWARD = {
     "asyncio", "getpass", "http", "httpx2", "huggingface_hub", "locale", "platform", "pwd", "random",
@@ -31,8 +31,8 @@ OUTWARD = {
 }  # fmt: skip
 OUTWARD_ROOMS = {"cli", "emit", "fetch"}
 ASKING = {"cwd", "environ", "expanduser", "getcwd", "getenv", "home", "now", "today"}
-# Where the user's own folder of saved grammar tables is found.
-CACHE = TREES["rcc"] / "syntax/grammar.py"
+# Where the user's own folder of saved grammar tables and templates is found.
+CACHE = TREES["rcc"] / "own_cache.py"
 LARGEST = 24 * 1024
 
 

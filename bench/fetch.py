@@ -64,9 +64,8 @@ def _hash() -> bool:
             ratios.append((half - began) / (time.perf_counter() - half))
     median = statistics.median(ratios)
     slow = median < AT_LEAST
-    print(
-        f"rcc lock --hash: {median:.2f} x hashlib in {threads} threads (at least {AT_LEAST}){'  TOO SLOW' if slow else ''}"
-    )
+    told = f"{median:.2f} x hashlib in {threads} threads (at least {AT_LEAST})"
+    print(f"rcc lock --hash: {told}{'  TOO SLOW' if slow else ''}")
     return slow
 
 

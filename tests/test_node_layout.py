@@ -282,6 +282,20 @@ def test_index_names_the_shards_to_read() -> None:
     assert layout.shards_in_index(json.dumps({"weight_map": weight_map}).encode(), GLOB) == ("a", "b")
 
 
+def test_an_index_that_differs_from_the_headers_is_refused() -> None:
+    found = layout.lay_out([shard(tables(1, 10))], GLOB, "floor", 2)
+    weight, scale = (table.name for table in tables(1, 10))
+    right = {weight: "a.safetensors", scale: "a.safetensors", "lm_head": "c.safetensors"}
+    layout.check_index(json.dumps({"weight_map": right}).encode(), GLOB, found)
+    for wrong in (
+        {**right, scale: "b.safetensors"},
+        {**right, "layers.2.engram.embed.w": "a.safetensors"},
+        {weight: "a"},
+    ):
+        with pytest.raises(LayoutError):
+            layout.check_index(json.dumps({"weight_map": wrong}).encode(), GLOB, found)
+
+
 @pytest.mark.parametrize(
     "index",
     [b"{", b"[]", b"{}", b'{"weight_map": {}}', b'{"weight_map": {"layers.1.engram.embed.w": "../a"}}', b"\xff",

@@ -13,6 +13,7 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)
 _MAIN = "__main__.py"
 # What the house's formatter makes of docstrings and comments; a `#` in a string has the string's quote behind it.
 _COMMENT = re.compile(r"""(?m)^ *#.*$|  # [^"'\n]*$""")
+_INDENT = re.compile(r"(?m)^(?: {4})+")
 _DOCSTRING = re.compile(r'(?m)^( *)"""[\s\S]*?"""$')
 
 
@@ -38,8 +39,9 @@ def _entry(name: str) -> ZipInfo:
 
 
 def _bare(text: str) -> str:
-    """A module without docstrings and comments, which a node compiles at each run; every line keeps its number."""
-    return _COMMENT.sub("", _DOCSTRING.sub(_nothing, text))
+    """A module without docstrings, comments and wide indents: a node reads it at each run. Lines keep their numbers."""
+    code = _COMMENT.sub("", _DOCSTRING.sub(_nothing, text))
+    return _INDENT.sub(lambda indent: " " * (len(indent[0]) // 4), code)
 
 
 def _nothing(docstring: re.Match[str]) -> str:

@@ -11,7 +11,7 @@ _TICK = 0.1
 def work(job: Callable[[int, int], None], indices: Iterable[int], size: int, tick: Callable[[], None]) -> None:
     """Calls `job(member, index)` for all indices on `size` threads, and `tick` now and then on this one.
 
-    Raises the first failure, without waiting for members that are stuck.
+    Raises the first failure, after the others have ended: what they hold may be closed then.
     """
     todo, lock = iter(indices), threading.Lock()
     failures: list[BaseException] = []
@@ -33,12 +33,12 @@ def work(job: Callable[[int, int], None], indices: Iterable[int], size: int, tic
     for thread in threads:
         thread.start()
     try:
-        while any(thread.is_alive() for thread in threads) and not stop.is_set():
-            next(thread for thread in threads if thread.is_alive() or thread is threads[-1]).join(_TICK)
+        while alive := [thread for thread in threads if thread.is_alive()]:
+            alive[0].join(_TICK)
             tick()
     finally:
         stop.set()
+        for thread in threads:
+            thread.join()
     if failures:
         raise failures[0]
-    for thread in threads:
-        thread.join()

@@ -48,6 +48,7 @@ def taken_over(job: Job, mend: bool) -> Result:
         goal = _goal(job, source)
         if mend:
             refuse_in_use(place)
+            job.seal(goal).break_(place)
         elif lacking := [file for file in goal.files if place.size(file.name) != file.size]:
             raise _not_equal(job, f"`{place.path}/{lacking[0].name}` is missing or has another size")
         work = _resumed(job, ADOPTED, goal)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rcc_node.layout import Range
+from rcc_node.quick import dataclass
 
 CHUNK = 1 << 20
 """Bytes that one hash of the ledger covers, at most. Chunks end at multiples of it in the file."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from rcc_node.ledger import HERE
 from rcc_node.place import Place
+from rcc_node.quick import dataclass
 from rcc_node.stamp import STAMP
 
 NEW = f"{HERE}/new"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from rcc_node.console import Console
@@ -14,6 +13,7 @@ from rcc_node.ledger import Ledger
 from rcc_node.place import Place
 from rcc_node.plan import SPARSE_ROWS, Block
 from rcc_node.progress import Progress
+from rcc_node.quick import as_dict, dataclass
 from rcc_node.stamp import manifest, stamp
 from rcc_node.units import size
 
@@ -49,7 +49,7 @@ class Result:
     chunks: int
 
     def document(self) -> dict[str, Any]:
-        return asdict(self)
+        return as_dict(self)
 
     def sentence(self) -> str:
         """The result as a line for people."""

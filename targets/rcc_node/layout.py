@@ -10,13 +10,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from math import prod
 from typing import Any
 
 from rcc_node.errors import NodeError
+from rcc_node.quick import dataclass
 
 Range = tuple[int, int]
 """Half-open: rows `[lo, hi)` of a table, or bytes `[start, end)` of a file."""
@@ -233,20 +233,36 @@ def _check_coverage(name: str, tensors: Sequence[Tensor], start: int, size: int)
 # --- tables --------------------------------------------------------------------------------------------------------
 
 
-def shards_in_index(index: bytes, pattern: str) -> tuple[str, ...]:
-    """Names of the shards that hold a matching tensor, from the bytes of `model.safetensors.index.json`."""
+def tables_in_index(index: bytes, pattern: str) -> dict[str, str]:
+    """The shard of each matching tensor, from the bytes of `model.safetensors.index.json`."""
     try:
         weight_map = json.loads(index.decode(), object_pairs_hook=_unique)["weight_map"]
-        names = {shard for tensor, shard in weight_map.items() if fnmatchcase(tensor, pattern)}
-        if not all(isinstance(name, str) and _plain_name(name) for name in names):
+        found = {tensor: shard for tensor, shard in weight_map.items() if fnmatchcase(tensor, pattern)}
+        if not all(isinstance(name, str) and _plain_name(name) for name in found.values()):
             raise TypeError("a shard's name is no plain file name")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise LayoutError(
             f"the safetensors index cannot be read: {error}", "fetch `model.safetensors.index.json` again"
         ) from error
-    if not names:
+    if not found:
         raise _nothing_matches(pattern, weight_map)
-    return tuple(sorted(names))
+    return found
+
+
+def shards_in_index(index: bytes, pattern: str) -> tuple[str, ...]:
+    """Names of the shards that hold a matching tensor, sorted."""
+    return tuple(sorted(set(tables_in_index(index, pattern).values())))
+
+
+def check_index(index: bytes, pattern: str, layout: Layout) -> None:
+    """Refuses an index that places the tables elsewhere than the shards' headers do."""
+    listed, found = tables_in_index(index, pattern), {table.name: table.shard for table in layout.tables}
+    for name in sorted(listed.keys() | found.keys()):
+        if listed.get(name) != found.get(name):
+            raise LayoutError(
+                f"`{name}` is in `{listed.get(name)}` by the safetensors index, in `{found.get(name)}` by the headers",
+                "fetch the snapshot again",
+            )
 
 
 def _plain_name(name: str) -> bool:

@@ -49,6 +49,8 @@ class Place:
         """Turns what the file system refuses into words."""
         try:
             yield
+        except BrokenPipeError:  # whoever read our words is gone, which is no fault of the place
+            raise
         except OSError as error:
             raise _refused(self.path, error) from error
 

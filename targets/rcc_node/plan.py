@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from rcc_node.errors import USAGE, NodeError
 from rcc_node.layout import TILINGS, Range, SnapshotFile
+from rcc_node.quick import dataclass
 
 VERSION = 1
 SPARSE_ROWS = "sparse-rows"
@@ -73,7 +73,7 @@ class Plan:
     rank: int
     world: int
     blocks: tuple[Block, ...]
-    preflight: Preflight = field(default_factory=Preflight)
+    preflight: Preflight = Preflight()
 
 
 def read_plan(data: bytes, rank: int | None = None, name: str = "stage.json") -> Plan:

@@ -7,7 +7,6 @@ import hashlib
 import socket
 import subprocess
 from collections.abc import Callable, Iterator, Set
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from rcc_node import containers, gid, staged
@@ -15,6 +14,7 @@ from rcc_node.console import Console
 from rcc_node.errors import NodeError
 from rcc_node.evict import evict
 from rcc_node.plan import Plan
+from rcc_node.quick import as_dict, dataclass
 from rcc_node.source import READ_LIMIT, Source, opened
 from rcc_node.units import size
 
@@ -29,7 +29,7 @@ class Answer:
     help: str = ""
 
     def document(self) -> dict[str, Any]:
-        return asdict(self)
+        return as_dict(self)
 
     def sentence(self) -> str:
         return f"ok    {self.check}: {self.message}" if self.ok else f"FAIL  {self.check}: {self.message}; {self.help}"

@@ -8,11 +8,11 @@ import signal
 import stat
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from mmap import mmap
 from typing import Any, NoReturn
 
 from rcc_node.direct import BLOCK, DirectFile
+from rcc_node.quick import dataclass
 
 
 @dataclass(frozen=True, slots=True)

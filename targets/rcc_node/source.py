@@ -10,13 +10,13 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from rcc_node import reader
 from rcc_node.direct import buffer_for
 from rcc_node.errors import NodeError
 from rcc_node.limit import Limiter
+from rcc_node.quick import dataclass
 
 DEADLINE = 7.0
 """Seconds that one question may take. With the start of the program the user hears of a dead NAS in ten."""

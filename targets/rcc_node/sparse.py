@@ -7,7 +7,7 @@ from typing import Any
 
 from rcc_node.errors import NodeError
 from rcc_node.goal import Goal, StagedFile
-from rcc_node.layout import LENGTH_SIZE, Layout, Shard, header_size, lay_out, read_shard, shards_in_index
+from rcc_node.layout import LENGTH_SIZE, Layout, Shard, check_index, header_size, lay_out, read_shard, shards_in_index
 from rcc_node.plan import Block
 from rcc_node.source import Source
 from rcc_node.tree import Found, Tree
@@ -22,10 +22,13 @@ def goal(block: Block, asked: dict[str, Any], source: Source) -> Goal:
     """What this rank stages, from the headers of the source."""
     world, rank = asked["world"], asked["rank"]
     tree = Tree(source, block.hf_cache)
+    pattern = block.tensors or ""
     index = tree.find(INDEX)
-    found = _holding(block, tree, index)
-    shards = [_shard(source, file) for file in found]
-    layout = lay_out(shards, block.tensors or "", block.tiling, world)
+    listing = None if index is None else tree.whole(index, SMALL_LIMIT)
+    shards = [_shard(source, file) for file in _holding(pattern, tree, listing)]
+    layout = lay_out(shards, pattern, block.tiling, world)
+    if listing is not None:
+        check_index(listing, pattern, layout)
     _check_locked(block, layout, rank)
     files = [
         StagedFile(shard.name, shard.size, shard.header, tree.blob(shard.name), layout.extents(rank, shard))
@@ -46,11 +49,11 @@ def goal(block: Block, asked: dict[str, Any], source: Source) -> Goal:
     )
 
 
-def _holding(block: Block, tree: Tree, index: Found | None) -> list[Found]:
+def _holding(pattern: str, tree: Tree, listing: bytes | None) -> list[Found]:
     """The shards to read: by the index, or all of a checkpoint that has none."""
-    if index is None:
+    if listing is None:
         return [tree.need(name) for name, folder in tree.names() if name.endswith(".safetensors") and not folder]
-    return [tree.need(name) for name in shards_in_index(tree.whole(index, SMALL_LIMIT), block.tensors or "")]
+    return [tree.need(name) for name in shards_in_index(listing, pattern)]
 
 
 def _shard(source: Source, file: Found) -> Shard:

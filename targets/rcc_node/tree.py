@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 
 from rcc_node.errors import NodeError
+from rcc_node.quick import dataclass
 from rcc_node.source import Entry, Source
 
 

@@ -6,7 +6,6 @@ import hashlib
 import os
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from mmap import mmap
 
 from rcc_node import crew
@@ -15,6 +14,7 @@ from rcc_node.goal import CHUNK, Chunk
 from rcc_node.ledger import Ledger
 from rcc_node.place import Place
 from rcc_node.progress import Progress
+from rcc_node.quick import dataclass
 
 SAMPLE = 64
 """Chunks of a sampled check, drawn anew each time; 64 MiB at most."""

@@ -25,9 +25,9 @@ def read_documents(text: str) -> list[Any]:
     """All documents of a YAML text, each as dicts, lists, strings, integers and booleans."""
     if not re.fullmatch(r"[\x20-\x7e\n]*[\x20-\x7e]\n", text):
         raise UnfaithfulError("the text is not printable ASCII lines with one newline at the end")
-    if any(isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) for event in yaml.parse(text)):
+    if any(isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) for event in yaml.parse(text, yaml.CSafeLoader)):
         raise UnfaithfulError("the text has an anchor or an alias")
-    return [_value(node) for node in yaml.compose_all(text, Loader=yaml.SafeLoader)]
+    return [_value(node) for node in yaml.compose_all(text, Loader=yaml.CSafeLoader)]
 
 
 def _value(node: yaml.Node) -> Any:
@@ -75,8 +75,8 @@ def _string(node: yaml.ScalarNode) -> str:
 
 
 def _plain(node: yaml.ScalarNode) -> int | bool:
-    if node.style is None and node.value in {"true", "false"}:
+    if not node.style and node.value in {"true", "false"}:
         return bool(node.value == "true")
-    if node.style is None and PLAIN_NUMBER.fullmatch(node.value):
+    if not node.style and PLAIN_NUMBER.fullmatch(node.value):
         return int(node.value)
     raise UnfaithfulError(f"{node.value!r} is neither double-quoted nor a short number nor a boolean:{node.start_mark}")

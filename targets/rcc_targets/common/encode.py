@@ -11,6 +11,7 @@ SHORT_NUMBER = 10
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*-\}")
 _WORDS_OF_YAML = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+_YAML_SPECIAL = re.compile(r'[^ !#-\[\]-~]')
 _YAML_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -47,7 +48,7 @@ def yaml(value: object) -> Encoded:
         return Encoded("true" if value else "false")
     if isinstance(value, int) and len(str(abs(value))) <= SHORT_NUMBER:
         return Encoded(str(value))
-    return Encoded('"' + "".join(map(_yaml_character, str(value))) + '"')
+    return Encoded('"' + _YAML_SPECIAL.sub(lambda found: _yaml_character(found[0]), str(value)) + '"')
 
 
 def yaml_key(value: str) -> Encoded:
@@ -61,8 +62,6 @@ def _yaml_character(character: str) -> str:
     code = ord(character)
     if character in _YAML_ESCAPES:
         return _YAML_ESCAPES[character]
-    if " " <= character <= "~":
-        return character
     if code < 0x100:
         return f"\\x{code:02X}"
     return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"

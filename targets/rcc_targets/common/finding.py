@@ -18,7 +18,7 @@ LONGEST_TOTAL = 2_000_000
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-_OF_THE_SHELL = re.compile(
+OF_THE_SHELL = re.compile(
     r"_|rcc_.*|BASH.*|COMP_.*|DIRSTACK|EPOCH.*|E?UID|FUNCNAME|GROUPS|HISTCMD|IFS|LINENO|OLDPWD|OPTERR|OPTIND"
     r"|PIPESTATUS|POSIXLY_CORRECT|PPID|PS[124]|PWD|S?RANDOM|SECONDS|SHELLOPTS|SHLVL"
 )
@@ -125,7 +125,7 @@ def _env_refused(container: Container) -> Iterator[Finding]:
                 f"the variable `{shown(name)}` does not survive a shell, and `sh` stands before this engine",
                 help="use a name of letters, digits and `_`, or set it in a wrapper script",
             )
-        if _OF_THE_SHELL.fullmatch(name):
+        if OF_THE_SHELL.fullmatch(name):
             yield finding(
                 "RCC1006",
                 f"the variable `{name}` belongs to the shell, and `sh` stands before this engine",

@@ -19,7 +19,7 @@ class Encoded(str):
     __slots__ = ()
 
 
-Encoder = Callable[[Any], Encoded]
+Encoder = Callable[..., Encoded]
 
 
 class BareValueError(Exception):

@@ -15,7 +15,7 @@ from rcc_targets.common.encode import comment, sh
 from rcc_targets.common.enter import asserts_script
 from rcc_targets.common.files import carried_files, enter_file, node_part
 from rcc_targets.common.finding import refused
-from rcc_targets.common.render import environment
+from rcc_targets.common.render import Encoder, environment
 from rcc_targets.common.where import ASSERTS_FILE
 from rcc_targets.shell.words import options, platform
 from rcc_targets.systemd.units import LIBRARY, Units, command, make_folder, units_of
@@ -85,7 +85,7 @@ def _rendered(units: Units, path: str, template: str, kind: str, *, executable: 
 
 @cache
 def _environment() -> Environment:
-    filters = {
+    filters: dict[str, Encoder] = {
         "comment": comment,
         "sh": sh,
         "line": line,
@@ -109,6 +109,6 @@ target = Target(
         Loss("container.restart", "`Restart=` of the unit in place of docker's: `on-failure` for a single node"),
         Loss("container.secrets", "files below `/rcc/secrets`, from `LoadCredential=`"),
         Loss("group.restart", "by `cluster.sh`; units of different nodes know nothing of each other"),
-        Loss("rank.install_dir", f"`{LIBRARY}/<id>`, since what root runs lies where only root writes"),
+        Loss("ranks.install_dir", f"`{LIBRARY}/<id>`, since what root runs lies where only root writes"),
     ),
 )

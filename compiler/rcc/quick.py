@@ -3,7 +3,7 @@
 The standard decorator writes the source of six methods for each class and compiles it when the class is made. For the
 hundred classes that pass between the rooms this takes longer than everything else that a command does. Here the same
 methods are written once, over the fields; the classes stay dataclasses to `fields`, `replace` and type checkers. One of
-which very many objects are made, as when thousands of recipes are linted, gets the standard `__init__` after all.
+which very many objects are made, as when thousands of recipes are linted, gets the standard methods after all.
 """
 
 from __future__ import annotations
@@ -63,15 +63,18 @@ def _count(cls: Any) -> None:
     _made[cls] = _made.get(cls, 0) + 1
     if _made[cls] == _MANY:
         fields = [(one.name, one.type, _like(one)) for one in dataclasses.fields(cls)]
-        standard: Any = dataclasses.make_dataclass(cls.__name__, fields, frozen=True, eq=False, repr=False)
+        by_value = cls.__eq__ is _eq
+        standard: Any = dataclasses.make_dataclass(cls.__name__, fields, frozen=True, eq=by_value, repr=False)
         cls.__init__ = standard.__init__
+        if by_value:
+            cls.__eq__, cls.__hash__ = standard.__eq__, standard.__hash__
 
 
 def _like(one: dataclasses.Field[Any]) -> Any:
-    """A field with the same default; one that belongs to a class cannot be another's too."""
+    """The same field again; one that belongs to a class cannot be another's too."""
     if one.default_factory is not dataclasses.MISSING:
-        return dataclasses.field(default_factory=one.default_factory)
-    return dataclasses.field(default=one.default)
+        return dataclasses.field(default_factory=one.default_factory, compare=one.compare)
+    return dataclasses.field(default=one.default, compare=one.compare)
 
 
 def _repr(self: Any) -> str:

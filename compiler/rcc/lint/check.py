@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rcc.diagnostic import Finding, Findings
 from rcc.lint.context import Context
 from rcc.recipe.keys import LANGUAGE
-from rcc.recipe.layers import Read
+from rcc.recipe.layers import Read, read_layers
 from rcc.recipe.model import RecipeFile
-from rcc.recipe.read import read_recipe
+from rcc.recipe.read import recipe_of
 from rcc.syntax.document import Document
 
 if TYPE_CHECKING:
@@ -35,8 +35,12 @@ def _holds(context: Context, *marks: str) -> bool:
 
 def check_recipe(name: str, read: Read) -> tuple[RecipeFile | None, Document | None, Findings]:
     """Reads a recipe, and finds what is wrong with its text and its tables; also what stands in a broken one."""
-    file, found = read_recipe(name, read)
-    document = file.layers.top if file else _readable(name, read)
+    layers, found = read_layers(name, read)
+    file = None
+    if layers is not None:
+        file, more = recipe_of(name, layers)
+        found = (*found, *more)
+    document = layers.top if layers else _readable(name, read)
     if document is not None:
         found = (*found, *_check_document(document))
     return file, document, found

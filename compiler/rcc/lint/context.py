@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rcc.lint.variables import Variables
+from rcc.nearest import nearest_name
 from rcc.recipe.model import RecipeFile
 from rcc.source import Path, Place
 
@@ -13,6 +15,10 @@ if TYPE_CHECKING:
     from rcc.cluster.model import ClusterFile
     from rcc.engines.flags import Occurrence
     from rcc.lock.model import Lock
+
+
+_SEARCHES = 50
+"""How many misspelt names are compared with all known ones: a recipe has room for ten thousand."""
 
 
 class Context:
@@ -30,6 +36,7 @@ class Context:
         self.lock = lock
         self.cluster = cluster
         self.topology = topology
+        self._searches = _SEARCHES
 
     @cached_property
     def profile(self) -> Variables:
@@ -51,6 +58,11 @@ class Context:
 
         table = flag_table(self.recipe.engine)
         return table.parse([one.text for one in self.recipe.args]) if table else ()
+
+    def nearest(self, name: str, known: Iterable[str]) -> str | None:
+        """The known name that a misspelt one is nearest to, for the first ones of a recipe."""
+        self._searches -= 1
+        return nearest_name(name, known) if self._searches >= 0 else None
 
     def place(self, *path: str | int) -> Place:
         """Where a value of the recipe stands."""

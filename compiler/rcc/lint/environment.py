@@ -14,6 +14,7 @@ _ENGINES = frozenset(f"{engine.upper()}_" for engine in WITH_TABLES)
 _PORTABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ADAPTERS = ("NCCL_IB_HCA", "B12X_ROCE_HCA", "NVSHMEM_HCA_LIST", "UCX_NET_DEVICES")
 _THOROUGH = 20
+_MOST_NAMES = 32
 _INTERFACES = (
     "NCCL_SOCKET_IFNAME",
     "GLOO_SOCKET_IFNAME",
@@ -82,8 +83,8 @@ def check_interfaces_differ(variables: Variables) -> Iterator[Finding]:
 
 
 def _names(text: str) -> set[str]:
-    """The names of a list as NCCL and its kin write it, without marks and ports."""
-    return {one.strip().partition(":")[0] for one in text.lstrip("^=").split(",") if one.strip()}
+    """The names of a list as NCCL and its kin write it, without marks and ports; NCCL takes the first 32."""
+    return {one.strip().partition(":")[0] for one in text.lstrip("^=").split(",")[:_MOST_NAMES] if one.strip()}
 
 
 def _unmatched(names: set[str], prefixes: set[str]) -> bool:

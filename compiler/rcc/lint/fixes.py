@@ -20,9 +20,19 @@ _SUGGESTED = re.compile(r"did you mean `([^`]*)`\?")
 _REPLACED = re.compile(r"(?:without|in) quotes: `([^`]*)`")
 
 
+_READ_AGAIN = 500_000
+"""How many characters are read to prove the fixes of a file: further findings get theirs when these are made."""
+
+
 def with_fixes(findings: Iterable[Finding], document: Document) -> Findings:
     """The findings of a file, with the fixes that rcc knows for them."""
-    return tuple(_with_fix(one, document) for one in findings)
+    left = max(_READ_AGAIN // (len(document.source.text) + 1), 1)
+    result = []
+    for one in findings:
+        fixed = _with_fix(one, document) if left else one
+        left -= fixed.fix is not None
+        result.append(fixed)
+    return tuple(result)
 
 
 def _with_fix(one: Finding, document: Document) -> Finding:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from rcc.diagnostic import Finding, finding
 from rcc.engines.flags import Flag, Occurrence, Value
 from rcc.lint.context import Context, is_plain
-from rcc.nearest import nearest_name
 from rcc.recipe.shape import shown
 from rcc.source import Place
 
@@ -71,7 +70,7 @@ def check_unknown_flag_choice(context: Context, one: Occurrence, value: Value) -
     assert one.flag
     if not one.flag.choices or _is_choice(one.flag, value.text):
         return
-    near = nearest_name(value.text, one.flag.choices)
+    near = context.nearest(value.text, one.flag.choices)
     choices = [f"`{choice}`" for choice in one.flag.choices]
     listed = ", ".join(choices[:8]) + (f" and {len(choices) - 8} more" if len(choices) > 8 else "")
     help = f"did you mean `{near}`?" if near else f"{context.recipe.engine} knows {listed}"

@@ -26,7 +26,7 @@ def check(context: Context) -> Iterator[Finding]:
         yield from check_docker_socket(context, index, mount)
         yield from check_snapshot_alone(context, index, mount)
         yield from check_writable_model_cache(context, index, mount)
-        yield from check_part_of_staging(context, index, mount)
+    yield from check_part_of_staging(context)
     yield from check_targets(context)
 
 
@@ -83,15 +83,17 @@ def _is_cache(context: Context, host: str) -> bool:
     return cache is not None and lies_in(host, cache)
 
 
-def check_part_of_staging(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
+def check_part_of_staging(context: Context) -> Iterator[Finding]:
     """RCC705: the manifest and the stamp lie at the top of what is staged."""
-    for number, block in enumerate(context.recipe.staging):
-        if lies_in(mount.host.text, block.dst.text) and normal(mount.host.text) != normal(block.dst.text):
+    staged = {normal(block.dst.text): (number, block.id) for number, block in enumerate(context.recipe.staging)}
+    for index, mount in enumerate(context.recipe.extra_mounts) if staged else ():
+        folder = next((one for one in above(normal(mount.host.text)) if one in staged), None)
+        if folder is not None:
+            number, id = staged[folder]
             place = context.place("extra_mounts", index, "host")
             label = Label(context.place("staging", number, "dst"), "staged here")
             help = "mount the whole of `dst`: its manifest lies at the top"
-            message = f"this is only a part of what `{block.id}` stages"
-            yield finding("RCC705", message, place, labels=[label], help=help)
+            yield finding("RCC705", f"this is only a part of what `{id}` stages", place, labels=[label], help=help)
 
 
 def check_targets(context: Context) -> Iterator[Finding]:

@@ -48,7 +48,8 @@ def check_nccl_choice(variables: Variables, name: str, text: str) -> Iterator[Fi
     """RCC418: NCCL has a list of texts, and ignores others."""
     kind = nccl_variables().get(name, ("text",))
     choices = kind[1:] if kind[0] == "of" else _choices(name, text)
-    unknown = [one for one in _words(text) if one.upper() not in {known.upper() for known in choices}]
+    known = {one.upper() for one in choices}
+    unknown = [one for one in _words(text) if one.upper() not in known]
     if choices and unknown:
         listed = ", ".join(f"`{one}`" for one in choices)
         start = text.index(unknown[0])
@@ -87,6 +88,7 @@ def check_nccl_list(variables: Variables, name: str) -> Iterator[Finding]:
         if wrong:
             place = variables.inside(name, start, start + max(len(entry), 1))
             yield finding("RCC414", wrong[0], place, help=wrong[1])
+            return
         start += len(entry) + 1
 
 

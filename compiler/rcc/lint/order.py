@@ -37,7 +37,7 @@ def _may_be_scattered(text: str) -> bool:
     """A cheap look at the headers: whether one comes back after another."""
     roots = _HEADER.findall(text)
     changes = sum(1 for before, after in pairwise(roots) if before != after)
-    return changes >= len(set(roots))
+    return bool(roots) and changes >= len(set(roots))
 
 
 def check_scattered_table(document: Document) -> Iterator[Finding]:
@@ -62,8 +62,9 @@ def check_belongs_to_last(document: Document) -> Iterator[Finding]:
     nodes = document.values.get("nodes")
     if not isinstance(nodes, list) or len(nodes) < 2:
         return
+    others = {key for one in nodes[:-1] if isinstance(one, dict) for key in one}
     for key, value in nodes[-1].items() if isinstance(nodes[-1], dict) else ():
-        if isinstance(value, dict) and not any(isinstance(one, dict) and key in one for one in nodes[:-1]):
+        if isinstance(value, dict) and key not in others:
             path = ("nodes", len(nodes) - 1)
             place = document.place((*path, key))
             if not document.source.text.startswith("[", place.span.start):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, Label, Severity, finding
 from rcc.lint.context import Context
+from rcc.lint.paths import above, normal
 from rcc.recipe.reference import BadReference, Reference, parse_reference
 from rcc.source import Path
 
@@ -111,12 +112,12 @@ def _unpinned(context: Context, path: Path, model: str, revision: str | None) ->
 
 def check_unpinned_mount(context: Context) -> Iterator[Finding]:
     """RCC605: what lies at an absolute path is another node's or another day's."""
-    staged = {block.dst.text.rstrip("/") for block in context.recipe.staging}
+    staged = {normal(block.dst.text) for block in context.recipe.staging}
     for index, mount in enumerate(context.recipe.extra_mounts):
         host = mount.host.text
-        if mount.sha256 or not host.startswith("/") or host.startswith(_NOT_FILES) or host.rstrip("/") in staged:
+        if mount.sha256 or not host.startswith("/") or host.startswith(_NOT_FILES):
             continue
-        if any(host.startswith(one + "/") for one in staged):
+        if staged and not staged.isdisjoint((normal(host), *above(normal(host)))):
             continue
         help = "for a file, write its `sha256`, or put it beside the recipe and name it by its relative path"
         message = f"nothing says what `{host}` holds"

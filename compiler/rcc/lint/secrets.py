@@ -83,9 +83,9 @@ def is_random(text: str) -> bool:
 
 def hidden(source: Source, findings: Iterable[Finding]) -> Source:
     """The source with every secret's characters replaced, so that no excerpt of it shows one."""
-    text = source.text
-    for one in findings:
-        if one.code == "RCC412" and one.place:
-            span = one.place.span
-            text = text[: span.start] + "*" * (span.end - span.start) + text[span.end :]
-    return Source(source.name, text)
+    spans = {one.place.span for one in findings if one.code == "RCC412" and one.place}
+    pieces, position = [], 0
+    for span in sorted(spans, key=lambda one: one.start):
+        pieces += [source.text[position : span.start], "*" * (span.end - max(span.start, position))]
+        position = max(span.end, position)
+    return Source(source.name, "".join([*pieces, source.text[position:]]))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, Label, finding
 from rcc.lint.context import Context
-from rcc.lint.paths import lies_in, normal
+from rcc.lint.paths import above, lies_in, normal
 from rcc.recipe.model import StagingBlock
 
 _SNAPSHOT = re.compile(r"(?:.*/)?models--(?P<org>[^/]+?)--(?P<name>[^/]+)/snapshots/(?P<commit>[^/]+)/?")
@@ -18,9 +18,10 @@ _ONLY = {"sparse-rows": ("format", "tensors", "manifest", "tiling"), "snapshot":
 
 def check(context: Context) -> Iterator[Finding]:
     """All checks of this family."""
+    mounted = _mounted(context)
     for index, block in enumerate(context.recipe.staging):
         yield from check_staged_onto_source(context, index, block)
-        yield from check_staged_not_mounted(context, index, block)
+        yield from check_staged_not_mounted(context, index, block, mounted)
         yield from check_source(context, index, block)
         yield from check_key_of_other_kind(context, index, block)
     yield from check_same_destination(context)
@@ -45,19 +46,26 @@ def check_staged_onto_source(context: Context, index: int, block: StagingBlock) 
         yield finding("RCC803", message, place, labels=[label], help="choose a folder on the node's own disk")
 
 
-def check_staged_not_mounted(context: Context, index: int, block: StagingBlock) -> Iterator[Finding]:
+def _mounted(context: Context) -> tuple[set[str], set[str]]:
+    """What is mounted, and the folders around it."""
+    hosts = {normal(mount.host.text) for mount in context.recipe.extra_mounts}
+    return hosts, {folder for host in hosts for folder in above(host)}
+
+
+def check_staged_not_mounted(
+    context: Context, index: int, block: StagingBlock, mounted: tuple[set[str], set[str]]
+) -> Iterator[Finding]:
     """RCC804: the container cannot see what is mounted nowhere."""
-    for mount in context.recipe.extra_mounts:
-        if lies_in(mount.host.text, block.dst.text) or lies_in(block.dst.text, mount.host.text):
-            return
-        if f"staging.{block.id}.dst" in mount.host.text:
-            return
-    if not block.serve:
-        message = f"what `{block.id}` stages is mounted nowhere, so the engine cannot read it"
-        help = f'add `[[extra_mounts]]` with `host = "{{{{ staging.{block.id}.dst }}}}"`, or `serve = true`'
-        if block.kind == "sparse-rows":
-            help = f'add `[[extra_mounts]]` with `host = "{block.dst.text}"`'
-        yield finding("RCC804", message, context.place("staging", index, "dst"), help=help)
+    hosts, around = mounted
+    own = normal(block.dst.text)
+    by_name = {f"{{{{ staging.{block.id}.dst }}}}", f"{{{{staging.{block.id}.dst}}}}", f"<<staging.{block.id}.dst>>"}
+    if block.serve or own in around or not hosts.isdisjoint((own, *above(own), *by_name)):
+        return
+    message = f"what `{block.id}` stages is mounted nowhere, so the engine cannot read it"
+    help = f'add `[[extra_mounts]]` with `host = "{block.dst.text}"`'
+    if block.kind == "snapshot":
+        help += ", or `serve = true` if it is the model that the engine loads"
+    yield finding("RCC804", message, context.place("staging", index, "dst"), help=help)
 
 
 def check_source(context: Context, index: int, block: StagingBlock) -> Iterator[Finding]:

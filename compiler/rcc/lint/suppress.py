@@ -39,10 +39,16 @@ def silenced(findings: Iterable[Finding], sources: Mapping[str, Source], own: st
 
     `sources` are the texts that comments count in, by name; `checked` are the codes that this run could have found.
     """
-    by_file = {name: _suppressions(source) for name, source in sources.items() if _MARK in source.text}
-    left = [one for one in findings if not _is_silenced(one, by_file)] if by_file else list(findings)
-    for one in by_file.get(own, ()):
-        left.extend(_complaints(one, checked))
+    by_line = {
+        (name, one.line): one
+        for name, source in sources.items()
+        if _MARK in source.text
+        for one in _suppressions(source)
+    }
+    left = [one for one in findings if not _is_silenced(one, by_line)]
+    for (name, _), one in by_line.items():
+        if name == own:
+            left.extend(_complaints(one, checked))
     return tuple(left)
 
 
@@ -55,13 +61,14 @@ def _suppressions(source: Source) -> list[_Suppression]:
     return found
 
 
-def _is_silenced(one: Finding, by_file: Mapping[str, list[_Suppression]]) -> bool:
+def _is_silenced(one: Finding, by_line: Mapping[tuple[str, int], _Suppression]) -> bool:
     if one.place is None or one.code in NEVER:
         return False
     line = one.place.line_column[0]
     silent = False
-    for suppression in by_file.get(one.place.source.name, ()):
-        if one.code in suppression.codes and suppression.line in (line, line - 1):
+    for number in (line, line - 1):
+        suppression = by_line.get((one.place.source.name, number))
+        if suppression is not None and one.code in suppression.codes:
             suppression.used.add(one.code)
             silent = True
     return silent

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from rcc.diagnostic import Finding, finding
 from rcc.lint.context import Context
-from rcc.nearest import nearest_name
 from rcc.recipe.model import Raw
 from rcc.resolve.fill import KNOWN, LATE
 from rcc.syntax.template import Expression, parse_template
@@ -14,8 +14,16 @@ from rcc.syntax.template import Expression, parse_template
 _LATE = "node.gid_index"
 
 
+_MOST = 20
+"""Findings in one string."""
+
+
 def check(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[Finding]:
     """RCC301, RCC302 and RCC303 for one string."""
+    return islice(_check(context, raw, names), _MOST)
+
+
+def _check(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[Finding]:
     template, errors = parse_template(raw.text)
     for error in errors:
         place = context.inside(raw.path, error.start, error.end)
@@ -24,7 +32,7 @@ def check(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[Finding
         if one.name == _LATE:
             yield from check_late_bound_name(context, raw, one)
         elif one.name is not None and one.name not in names and not _is_variable(context, one.name):
-            near = nearest_name(one.name, names)
+            near = context.nearest(one.name, names)
             place = context.inside(raw.path, one.start, one.end)
             help = f"did you mean `{near}`?" if near else f"templates know {KNOWN}"
             yield finding("RCC302", f"template name `{one.name}` is not defined", place, help=help)

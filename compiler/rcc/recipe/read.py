@@ -9,7 +9,7 @@ from rcc import __version__
 from rcc.diagnostic import Findings, has_errors, in_order
 from rcc.recipe.identity import default_id, proposed_id
 from rcc.recipe.keys import LANGUAGE, RECIPE, RECIPE_SHAPE
-from rcc.recipe.layers import Read, read_layers
+from rcc.recipe.layers import Layers, Read, read_layers
 from rcc.recipe.model import Recipe, RecipeFile
 from rcc.recipe.refusal import refused
 from rcc.recipe.shape import Problem, Problems
@@ -26,6 +26,13 @@ def read_recipe(name: str, read: Read, id: str | None = None) -> tuple[RecipeFil
     layers, found = read_layers(name, read)
     if layers is None:
         return None, found
+    recipe, more = recipe_of(name, layers, id)
+    found = in_order((*found, *more))
+    return (None if has_errors(found) else recipe), found
+
+
+def recipe_of(name: str, layers: Layers, id: str | None = None) -> tuple[RecipeFile | None, Findings]:
+    """The typed recipe of a file and its bases, once they are read."""
     own_id = id or layers.values.get("id") or default_id(name)
     problems: Problems = []
     recipe = RECIPE_SHAPE(layers.values, (), problems)
@@ -35,11 +42,10 @@ def read_recipe(name: str, read: Read, id: str | None = None) -> tuple[RecipeFil
         for check in _CHECKS:
             problems.extend(check(recipe))
     if problems:
-        found = (*found, *refused(layers, problems, LANGUAGE))
-    if has_errors(found) or not isinstance(recipe, Recipe):
-        return None, in_order(found)
+        return None, refused(layers, problems, LANGUAGE)
+    assert isinstance(recipe, Recipe)
     assert isinstance(own_id, str)
-    return RecipeFile(recipe, own_id, layers), in_order(found)
+    return RecipeFile(recipe, own_id, layers), ()
 
 
 def _no_id(name: str) -> Problem:

@@ -47,7 +47,8 @@ def _schema_problems(values: dict[str, Any], language: Language) -> list[Problem
             problems.extend(missing_key(path, name) for name in error.validator_value if name not in error.instance)
         elif error.validator == "additionalProperties":
             known = error.schema.get("properties", {})
-            problems.extend(unknown_key((*path, name), known) for name in error.instance if name not in known)
+            unknown = (name for name in error.instance if name not in known)
+            problems.extend(unknown_key((*path, name), known, number) for number, name in enumerate(unknown))
     return problems
 
 

@@ -83,6 +83,7 @@ def _cast(value: Any, expected: str) -> str | None:
 
 def string(pattern: str | None = None, what: str = "a string", code: str = "RCC205", hint: str | None = None) -> Shape:
     """A string without NUL, all of it matching `pattern` where one is given; `what` names it in messages."""
+
     def shape(value: Any, path: Path, problems: Problems) -> Any:
         if type(value) is not str:
             _wrong_type(value, path, "a string", problems)
@@ -191,7 +192,7 @@ def record(make: Callable[..., Any], fields: Mapping[str, Shape], required: tupl
         for name, one in value.items():
             check = fields.get(name)
             if check is None:
-                problems.append(unknown_key((*path, name), fields))
+                problems.append(unknown_key((*path, name), fields, len(problems)))
             else:
                 known[name] = check(one, (*path, name), problems)
         problems.extend(missing_key(path, name) for name in required if name not in value)
@@ -200,12 +201,20 @@ def record(make: Callable[..., Any], fields: Mapping[str, Shape], required: tupl
     return shape
 
 
-def unknown_key(path: Path, known: Mapping[str, Any]) -> Problem:
-    """The finding about a key that nobody reads, with the nearest one that somebody does."""
-    near = nearest_name(str(path[-1]), known)
-    help = f"did you mean `{near}`?" if near else f"known keys here: {', '.join(f'`{one}`' for one in sorted(known))}"
+_SEARCHES = 50
+"""For how many problems of a file the nearest known key is looked for: a file has room for ten thousand."""
+
+
+def unknown_key(path: Path, known: Mapping[str, Any], before: int = 0) -> Problem:
+    """The finding about a key that nobody reads, with the nearest one that somebody does; `before` others are known."""
+    help = _known_instead(str(path[-1]), known) if before < _SEARCHES else "remove it"
     where = f" in `{dotted(path[:-1])}`" if len(path) > 1 else ""
     return Problem(path, "RCC201", f"unknown key `{path[-1]}`{where}", help, "key")
+
+
+def _known_instead(name: str, known: Mapping[str, Any]) -> str:
+    near = nearest_name(name, known)
+    return f"did you mean `{near}`?" if near else f"known keys here: {', '.join(f'`{one}`' for one in sorted(known))}"
 
 
 def missing_key(path: Path, name: str) -> Problem:

@@ -1,5 +1,6 @@
 """Units, read back by a reader that shares no code with their writer, are the plan."""
 
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -14,8 +15,10 @@ from hypothesis import given, settings
 from rcc.diagnostic import has_errors
 from rcc.plan.model import Mount, Plan, Rank
 from rcc_targets.systemd import target, words
+from tests.support import facts
 from tests.support.docker_argv import DockerRun, docker_run
 from tests.support.docker_plan import differences
+from tests.support.fakedockerd import fake_daemon
 from tests.support.hardcases import HardCase, hard_cases
 from tests.support.plans import four, plans, single, with_asserts, with_container, with_rank, with_secrets
 from tests.support.skips import needs
@@ -238,6 +241,31 @@ def test_a_group_has_no_two_nodes_alike() -> None:
 # --- parties that are not us ---------------------------------------------------------------------------------------
 
 
+@needs("docker")
+def test_what_the_real_docker_asks_for() -> None:
+    plan = with_secrets(four(), "HF_TOKEN")
+    rank = plan.ranks[0]
+    _, _, *arguments = exec_argv(unit_of(plan, rank, "-engine.service").value("Service", "ExecStart"))
+    with fake_daemon() as daemon:
+        env = {"PATH": os.environ["PATH"], "DOCKER_HOST": daemon.host, "HOME": "/nowhere"}
+        subprocess.run(["docker", "create", *arguments], env=env, capture_output=True, check=True)
+        ((name, body),) = daemon.created
+    host = body["HostConfig"]
+
+    assert name == "dsv41-rank0"
+    assert [*body["Entrypoint"], *body["Cmd"]] == facts.process(rank)
+    assert dict(entry.split("=", 1) for entry in body["Env"]) == rank.container.env
+    secrets = ("/run/rcc-dsv41/secrets", "/rcc/secrets", True)
+    found = [(mount["Source"], mount["Target"], mount.get("ReadOnly", False)) for mount in host["Mounts"]]
+    assert sorted(found) == sorted(facts.mounts(rank, FILES.format("dsv41"), HOME, secrets))
+    assert (host["ShmSize"], host["OomScoreAdj"], host["CapAdd"]) == (32 << 30, 500, ["CAP_IPC_LOCK"])
+    assert {(limit["Name"], limit["Soft"]) for limit in host["Ulimits"]} == {("memlock", -1), ("stack", 67108864)}
+    assert [device["PathOnHost"] for device in host["Devices"]] == ["/dev/infiniband"]
+    assert host["DeviceRequests"][0]["Count"] == -1
+    assert host["RestartPolicy"]["Name"] == "no"
+    assert body["Healthcheck"]["StartPeriod"] == 2700 * 10**9
+
+
 @needs("systemd-analyze", "docker")
 @pytest.mark.parametrize(
     "plan",
@@ -270,7 +298,9 @@ def test_shellcheck_is_silent(plan: Plan, tmp_path: Path) -> None:
     assert {Path(path).name for path in files} >= {"install.sh", "steps.sh"}
     for number, text in enumerate(files.values()):
         (tmp_path / f"{number}.sh").write_text(text)
-    done = subprocess.run(["shellcheck", *map(str, tmp_path.iterdir())], capture_output=True, check=False)
+    done = subprocess.run(
+        ["shellcheck", "-s", "sh", "-S", "style", *map(str, tmp_path.iterdir())], capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stdout.decode()
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Finding, Findings, finding, has_errors
-from rcc.lint.check import check_recipe, check_rules
+from rcc.lint.check import Checked, check_recipe, check_rules
 from rcc.lint.kind import kind_of
-from rcc.lint.report import finished
+from rcc.lint.report import elsewhere, finished
 from rcc.source import whole
 
 if TYPE_CHECKING:
@@ -60,26 +60,40 @@ def _lint_settings(name: str) -> Findings:
 
 
 def _lint_recipe(name: str, read: Read, cluster: ClusterFile | None) -> Findings:
-    file, document, found = check_recipe(name, read)
+    checked = check_recipe(name, read)
+    found, own = checked.found, checked.document
     if any(one.code == "RCC004" for one in found):
         from rcc.lint.order import renamed
 
         found = renamed(found)
-    if file is None:
-        return finished(found, [document] if document else [], document, cluster=False, lock=False)
-    carried, of_files = _carried(file)
+    if checked.file is None:
+        return finished(found, [own] if own else [], own, cluster=False, lock=False)
+    lock, more = _rules(name, read, checked, cluster)
+    if checked.refused:
+        more = elsewhere(more, found)
+    documents = [*checked.file.layers.documents, *([cluster.document] if cluster and cluster.document else [])]
+    return finished((*found, *more), documents, own, cluster=cluster is not None, lock=lock is not None)
+
+
+def _rules(
+    name: str, read: Read, checked: Checked, cluster: ClusterFile | None
+) -> tuple[Lock | None, tuple[Finding, ...]]:
+    """The lock beside the recipe, and what rules, lock, files and cluster have to say of the recipe."""
+    assert checked.file
+    file = checked.file
+    carried, found = _carried(file)
     lock, of_lock = _lock(name, file, read, carried)
+    if checked.refused:
+        of_lock = ()
     topology = None
     if cluster is not None:
         from rcc.lint.cluster import chosen_topology
 
         topology = chosen_topology(cluster.cluster, file.recipe.topology)
-    found = (*found, *of_files, *of_lock, *check_rules(file, lock, cluster, topology))
-    documents = list(file.layers.documents)
-    if cluster is not None:
+    found = (*found, *of_lock, *check_rules(file, lock, cluster, topology))
+    if cluster is not None and not checked.deciding:
         found = (*found, *_resolved(file, cluster, None if has_errors(of_lock) else lock, carried))
-        documents += [cluster.document] if cluster.document else []
-    return finished(found, documents, document, cluster=cluster is not None, lock=lock is not None)
+    return lock, found
 
 
 def _carried(file: RecipeFile) -> tuple[Mapping[str, ResolvedFile], Findings]:

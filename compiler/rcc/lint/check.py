@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Finding, Findings
 from rcc.lint.context import Context
+from rcc.quick import dataclass
 from rcc.recipe.keys import LANGUAGE
 from rcc.recipe.layers import Read, read_layers
 from rcc.recipe.model import RecipeFile
@@ -33,17 +34,34 @@ def _holds(context: Context, *marks: str) -> bool:
     return any(mark in one.source.text for one in context.file.layers.documents for mark in marks)
 
 
-def check_recipe(name: str, read: Read) -> tuple[RecipeFile | None, Document | None, Findings]:
-    """Reads a recipe, and finds what is wrong with its text and its tables; also what stands in a broken one."""
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A recipe as far as it can be read, and what reading it and its text and tables showed.
+
+    `refused` says that parts of it were taken out, `deciding` that these decide how the rest would be resolved.
+    """
+
+    file: RecipeFile | None
+    document: Document | None
+    found: Findings
+    refused: bool = False
+    deciding: bool = False
+
+
+def check_recipe(name: str, read: Read) -> Checked:
+    """Reads a recipe; of a broken one what can be read."""
     layers, found = read_layers(name, read)
-    file = None
-    if layers is not None:
-        file, more = recipe_of(name, layers)
-        found = (*found, *more)
-    document = layers.top if layers else _readable(name, read)
-    if document is not None:
-        found = (*found, *_check_document(document))
-    return file, document, found
+    if layers is None:
+        document = _readable(name, read)
+        return Checked(None, document, (*found, *(_check_document(document) if document else ())))
+    file, more = recipe_of(name, layers)
+    found = (*found, *more, *_check_document(layers.top))
+    if file is not None:
+        return Checked(file, layers.top, found)
+    from rcc.lint.partial import rest_of
+
+    rest, deciding = rest_of(layers)
+    return Checked(rest, layers.top, found, refused=True, deciding=deciding)
 
 
 def _readable(name: str, read: Read) -> Document | None:

@@ -9,6 +9,8 @@ from rcc.diagnostic import Finding, Label, Severity, finding
 from rcc.lint.context import Context
 from rcc.lint.nccl_table import number_of
 from rcc.lint.variables import Variables
+from rcc.recipe.model import Raw
+from rcc.syntax.document import Document
 
 _NODE_PORTS = range(30000, 32768)
 
@@ -79,12 +81,13 @@ def check_fabric(cluster: ClusterFile, variables: Variables, required: int) -> I
             yield finding("RCC912", message, cluster.place(("nodes", index, "fabric")), labels=[label], help=help)
 
 
-def profiles(cluster: ClusterFile) -> Iterator[tuple[str, Variables]]:
-    """Every profile of a cluster file."""
-    document = cluster.document
-    assert document is not None
-    for name, values in cluster.cluster.nccl.items():
-        yield name, Variables(values, lambda _: document)
+def profiles(document: Document) -> Iterator[Variables]:
+    """Every profile of a cluster file, as far as it is one."""
+    tables = document.values.get("nccl")
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        if isinstance(table, dict):
+            raws = {key: Raw(one, ("nccl", name, key)) for key, one in table.items() if isinstance(one, str)}
+            yield Variables(raws, lambda _: document)
 
 
 def chosen_topology(cluster: Cluster, stated: str | None = None) -> str | None:

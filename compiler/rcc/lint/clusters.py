@@ -22,16 +22,20 @@ def check_cluster(name: str, data: bytes) -> tuple[Document | None, Findings]:
     document = file.document if file else read_document(name, data)[0]
     if document is not None:
         found = (*found, *order.check(document, LANGUAGE), *secrets.check_secret_in_clear(document))
+        found = (*found, *_check_profiles(document))
     if file is not None:
-        found = (*found, *_check(file))
+        found = (*found, *check_names(file), *_check_range(file))
     return document, found
 
 
-def _check(file: ClusterFile) -> Iterator[Finding]:
-    for _, variables in profiles(file):
+def _check_profiles(document: Document) -> Iterator[Finding]:
+    """The rules for environments, also where something else in the file is refused."""
+    for variables in profiles(document):
         yield from environment.check(variables)
         yield from nccl.check(variables)
-    yield from check_names(file)
+
+
+def _check_range(file: ClusterFile) -> Iterator[Finding]:
     topology = chosen_topology(file.cluster)
     document = file.document
     if topology is not None and document is not None:

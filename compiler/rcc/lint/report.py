@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rcc.codes import CODES
-from rcc.diagnostic import Finding, Findings, in_order
+from rcc.diagnostic import Finding, Findings, Severity, in_order
 from rcc.source import Source
 from rcc.syntax.document import Document
 
@@ -27,6 +27,12 @@ def once(findings: Iterable[Finding]) -> Findings:
         for one in kept.values()
         if not any((better, _line(one)) in lines for better in _SAID_BETTER.get(one.code, ()))
     )
+
+
+def elsewhere(findings: Iterable[Finding], refusals: Iterable[Finding]) -> Findings:
+    """The findings in lines of which nothing was refused: what was taken out there is said already."""
+    lines = {_line(one) for one in refusals if one.severity is Severity.ERROR}
+    return tuple(one for one in findings if _line(one) not in lines)
 
 
 def _identity(one: Finding) -> object:

@@ -82,7 +82,11 @@ def _is_misplaced(problem: Problem, language: Language) -> bool:
     """Whether the key is wrong where it stands and known elsewhere."""
     if problem.path[0] in language.tables:
         return problem.code == "RCC201"
-    return len(problem.path) == 2 and problem.path[-1] in language.keys
+    if len(problem.path) != 2:
+        return False
+    # In a table of the author's own keys a key of another table shows itself by its type alone.
+    elsewhere = problem.code == "RCC202" and any(problem.path[-1] in keys for keys in language.tables.values())
+    return problem.path[-1] in language.keys or elsewhere
 
 
 def _single_brackets(file: Placed, problem: Problem) -> Finding | None:

@@ -31,7 +31,7 @@ class ContextualLexer(Lexer):
         shown = (one for one in conf.terminals if one.name not in conf.ignore)
         self._terminals = sorted(shown, key=lambda one: (-one.priority, one.name))
         ignored = (conf.terminals_by_name[name].pattern.to_regexp() for name in sorted(conf.ignore))
-        self._blanks = f"(?:{'|'.join(ignored)})*+"
+        self._blanks = f"(?:{'|'.join(ignored)})*"
         self._matchers: dict[Any, _Match] = {}
 
     def lex(self, lexer_state: LexerState, parser_state: Any) -> Iterator[Token]:

@@ -18,7 +18,7 @@ _NAME = rf"(?![0-9]){_PART}(?:\.{_PART})*"
 _ANGLES = re.compile(rf"<<({_NAME})>>")
 _OPENING = re.compile(rf"\{{\{{|<<{_NAME}>>")
 _PLAIN = re.compile(rf"\{{\{{\s*+(?:({_NAME})|'([^'\\]*)'|\"([^\"\\]*)\")\s*+\}}\}}")
-_BRACES = re.compile(r"\{\{((?:'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"|(?!\}\})[^'\"])*+)\}\}", re.DOTALL)
+_BRACES = re.compile(r"\{\{((?:'(?:[^'\\]++|\\.)*'|\"(?:[^\"\\]++|\\.)*\"|(?!\}\})[^'\"])*)\}\}", re.DOTALL)
 _LITERAL_HELP = "for a literal `{{` write `{{ '{{' }}`"
 
 

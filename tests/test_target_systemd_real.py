@@ -257,13 +257,14 @@ def test_builds_take_turns_and_leave_nothing(node: Node) -> None:
     assert list(node.library.iterdir()) == []
 
 
-def test_a_build_that_cannot_be_prepared_leaves_the_old_one_as_it_was(node: Node) -> None:
+def test_a_build_that_cannot_start_leaves_the_old_one_as_it_was(node: Node) -> None:
     node.installed(node.folder(engine(node, "first"), "a"))
     node.wait_for_start("first")
     container = node.podman.inspect("hello-rank0")["Id"]
     current = os.readlink(node.library / "hello/current")
+    mounts = (Mount(str(node.work / "nothing"), "/out", True, "bind"),)
 
-    done = node.install(node.folder(engine(node, "second", image="127.0.0.1:9/none:1"), "b"))
+    done = node.install(node.folder(engine(node, "second", mounts=mounts), "b"))
 
     assert done.returncode == 1
     assert b"as it was" in done.stderr

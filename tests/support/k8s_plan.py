@@ -37,7 +37,7 @@ def differences(plan: Plan, files: Mapping[str, str], work: Path) -> list[str]:
             "argv": (argv, [word.encode() for word in (*rank.container.entrypoint, *rank.container.command)]),
             "env": ({name: env[name] for name in env if name not in _OF_KUBERNETES}, wanted_env),
             "image": (seen.container["image"], rank.container.image),
-            "node": (seen.node, plan.k8s.node_names.get(rank.node, rank.node)),
+            "node": (seen.node, None if rank.node == "localhost" else plan.k8s.node_names.get(rank.node, rank.node)),
             "fields": (_fields(seen), _wanted(plan, rank)),
         }
         found += [f"rank {rank.rank}, {what}: {a!r} is not {b!r}" for what, (a, b) in pairs.items() if a != b]

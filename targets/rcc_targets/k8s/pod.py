@@ -72,7 +72,9 @@ def _node_selector(plan: Plan, crew: Crew) -> dict[str, str]:
     platforms = {rank.container.platform for rank in plan.ranks}
     platform = next(iter(platforms)) if len(platforms) == 1 else None
     selector = {"kubernetes.io/arch": platform.partition("/")[2]} if platform else {}
-    return selector if len(plan.ranks) > 1 else {**selector, "kubernetes.io/hostname": host_name(plan, 0)}
+    host = host_name(plan, 0)
+    # Without a cluster file the one node is `localhost`, which is none of Kubernetes: any will do.
+    return selector if len(plan.ranks) > 1 or host == "localhost" else {**selector, "kubernetes.io/hostname": host}
 
 
 def host_name(plan: Plan, rank: int) -> str:

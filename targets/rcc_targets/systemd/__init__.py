@@ -23,9 +23,12 @@ LONGEST_LINE = 1 << 20
 STEPS = "steps.sh"
 
 LOSSES = (
+    Loss("container.healthcheck", "`docker run` has it as a line for the image's `sh`"),
     Loss("container.restart", "`Restart=` of the unit in place of docker's: `on-failure` for a single node"),
     Loss("container.secrets", "files below `/rcc/secrets`, by `LoadCredential=`"),
     Loss("group.restart", "ranks never restart alone; units of different nodes know nothing of each other"),
+    Loss("group.start_order", "each node by itself, when it boots or by hand"),
+    Loss("ranks.cache_dir", "below `~` it is root's home: the system's manager starts the engine"),
     Loss("ranks.install_dir", "`/usr/local/lib/rcc/<id>`: what root runs lies where only root writes"),
 )
 

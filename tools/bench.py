@@ -14,10 +14,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.clean import write_clean_recipe
+from tools import bench_fetch, bench_staging
+from tools.clean import write_clean_recipe, write_group
 
 RCC = (sys.executable, str(Path(sys.executable).with_name("rcc")))
 ROUNDS = 25
+ALL = ("compose", "k8s", "shell", "systemd")
 MANY = 1000
 
 
@@ -31,33 +33,58 @@ class Measured:
 
 
 def main() -> int:
-    """Prints a line per command; 1 where one is over its bound."""
+    """Prints a line per figure; 1 where one is over its bound. With names of parts as arguments, only those."""
+    wanted = sys.argv[1:] or list(PARTS)
+    late = [PARTS[name]() for name in wanted]
+    return int(any(late))
+
+
+def _commands() -> bool:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         write_clean_recipe(work)
-        late = [*_ratios(work), *_each(work)]
-    return int(any(late))
+        for nodes in (4, 64):
+            write_group(work, nodes)
+        return any([*_ratios(work), _nodes(work), *_each(work)])
+
+
+def _build(recipe: str, *targets: str) -> tuple[str, ...]:
+    words = [word for target in targets for word in ("-t", target)]
+    return (*RCC, "build", recipe, "--frozen", *words, "--copy", "-o")
 
 
 def _ratios(work: Path) -> list[bool]:
     """Whole processes against Python with click."""
-    build = (*RCC, "build", "recipe.toml", "-t", "compose,shell", "--copy", "-o")
     yardstick = Measured('python -c "import click"', (sys.executable, "-c", "import click"), 1)
     commands = (
         yardstick,
         Measured("rcc lint, a clean recipe", (*RCC, "lint", "recipe.toml"), 1.6),
-        Measured("rcc build, two targets, four nodes", build, 4),
+        Measured("rcc build, two targets, four nodes", _build("recipe.toml", "compose", "shell"), 4),
+        Measured("rcc build, all targets, four nodes", _build("recipe.toml"), 6),
     )
+    medians = _medians(commands, work)
+    one = medians[yardstick]
+    print(f"{yardstick.what}: {one * 1000:.0f} ms")
+    return [_tell(command.what, medians[command] / one, command.at_most, "x") for command in commands[1:]]
+
+
+def _nodes(work: Path) -> bool:
+    """Sixteen times the nodes."""
+    few, many = (
+        Measured(f"rcc build, all targets, {nodes} nodes", _build(f"group-{nodes}.recipe.toml", *ALL), 3)
+        for nodes in (4, 64)
+    )
+    medians = _medians((few, many), work)
+    return _tell("rcc build, 64 nodes for 4", medians[many] / medians[few], many.at_most, "x")
+
+
+def _medians(commands: tuple[Measured, ...], work: Path) -> dict[Measured, float]:
     times: dict[Measured, list[float]] = {command: [] for command in commands}
     for number in range(ROUNDS):
-        for command in commands:
-            more = (f"out-{number}",) if command.words == build else ()
+        for index, command in enumerate(commands):
+            more = (f"out-{index}-{number}",) if command.words[-1] == "-o" else ()
             times[command].append(_time((*command.words, *more), work))
-    one = statistics.median(times[yardstick])
-    print(f"{yardstick.what}: {one * 1000:.0f} ms")
-    return [
-        _tell(command.what, statistics.median(times[command]) / one, command.at_most, "x") for command in commands[1:]
-    ]
+    return {command: statistics.median(taken) for command, taken in times.items()}
 
 
 def _each(work: Path) -> list[bool]:
@@ -87,6 +114,8 @@ def _tell(what: str, value: float, at_most: float, unit: str) -> bool:
     print(f"{what:<40} {value:6.2f} {unit:<2} (at most {at_most:g} {unit}){'  TOO SLOW' if late else ''}")
     return late
 
+
+PARTS = {"commands": _commands, "fetch": bench_fetch.main, "staging": bench_staging.main}
 
 if __name__ == "__main__":
     sys.exit(main())

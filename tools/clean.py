@@ -20,3 +20,17 @@ def write_clean_recipe(folder: Path, name: str = "recipe") -> Path:
     shutil.copy(PATTERN / "recipe.lock", recipe.with_suffix(".lock"))
     shutil.copy(PATTERN / "cluster.toml", folder)
     return recipe
+
+
+def write_group(folder: Path, nodes: int) -> None:
+    """Writes `group-<nodes>.recipe.toml`, a recipe for so many nodes, and makes `cluster.toml` large enough."""
+    text = (PATTERN.with_name("gpt-oss-120b-pair") / "recipe.toml").read_text("utf-8")
+    for old, new in (("= 2\n", f"= {nodes}\n"), ('id = "', f'id = "n{nodes}-'), ('topology = "2nodes-direct"\n', "")):
+        text = text.replace(old, new)
+    (folder / f"group-{nodes}.recipe.toml").write_text(text, "utf-8")
+    addresses = "".join(
+        f'\n[[nodes]]\nname = "node{number}"\nhost = "10.0.1.{number}"\nfabric = "192.168.201.{number}"\n'
+        for number in range(5, nodes + 1)
+    )
+    cluster = (PATTERN / "cluster.toml").read_text("utf-8")
+    (folder / "cluster.toml").write_text(cluster.replace("\n# Both halves", f"{addresses}\n# Both halves"), "utf-8")

@@ -1,0 +1,175 @@
+"""How fast staging is, against dd and plain sha256 on the same disk: `python -m tools.bench_staging [FOLDER]`.
+
+Disks swing several-fold from run to run, so what is compared runs in turns, and the spread is printed. Takes a few
+minutes and 6 GiB below FOLDER (default: the folder for temporary files).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from rcc_node.build import zipapp
+from tests.support.checkpoint import SCALE, WEIGHT, Checkpoint, make, tables
+
+RUNS = 9
+ROW = WEIGHT + SCALE
+COPIED = 1 << 30
+CHECKED = 4 << 30
+SHARD = "model.safetensors"
+BLOCK = 1 << 20
+THREADS = min(2 * (os.cpu_count() or 1), 16)
+
+
+def main() -> int:
+    """Prints a line for each figure; 1 where one is over its bound."""
+    folder = Path(tempfile.mkdtemp(prefix="rcc-bench-", dir=sys.argv[1] if sys.argv[1:] else None))
+    try:
+        (folder / "rcc-node.pyz").write_bytes(zipapp())
+        held = [*_copying(folder), *_sampling(folder)]
+    finally:
+        shutil.rmtree(folder)
+    return int(not all(held))
+
+
+def _copying(folder: Path) -> list[bool]:
+    """Packing against dd, then a check of every byte against plain sha256."""
+    root = folder / "copy"
+    checkpoint = make(root, {SHARD: tables(1, COPIED // ROW)})
+    ranges = [(0, (checkpoint.snapshot / SHARD).stat().st_size)]  # one rank stages header and rows, one piece
+    stage = partial(_run, folder, root, checkpoint, "stage")
+    dd, packed, full, plain = [], [], [], []
+    for _ in range(RUNS):
+        dd.append(_timed(root, True, partial(_dd, checkpoint, root / "dst", ranges)))
+        packed.append(_timed(root, True, stage))
+        full.append(_timed(root, False, partial(stage, "--full")))
+        plain.append(_timed(root, False, partial(_sha256, root / "dst" / SHARD, ranges)))
+    size = sum(end - start for start, end in ranges)
+    held = [
+        _compared("dd conv=fsync", dd, "stage", packed, size),
+        _compared("plain sha256", plain, "stage --full", full, size),
+    ]
+    shutil.rmtree(root)
+    return held
+
+
+def _compared(yardstick: str, theirs: list[float], name: str, ours: list[float], size: int) -> bool:
+    ratio = statistics.median(theirs) / statistics.median(ours)
+    for what, seconds in ((yardstick, theirs), (name, ours)):
+        rates = sorted(size / 1e6 / one for one in seconds)
+        print(f"{what:16} {statistics.median(rates):5.0f} MB/s ({rates[0]:.0f} to {rates[-1]:.0f}, {len(rates)} runs)")
+    print(f"{'':16} {ratio:5.2f} x (at least 0.85)", flush=True)
+    return ratio >= 0.85
+
+
+def _sampling(folder: Path) -> list[bool]:
+    """The check before each start, of 4 GiB, and the memory that packing them takes."""
+    root = folder / "check"
+    checkpoint = make(root, {SHARD: tables(1, CHECKED // ROW, hole=True)})
+    stage = partial(_run, folder, root, checkpoint, "stage")
+    packer, reader = _memory(_command(folder, root, checkpoint, "stage"))
+    seconds = [_timed(root, False, stage) for _ in range(RUNS)]
+    middle, largest = statistics.median(seconds), max(packer, reader)
+    print(f"{'check of 4 GiB':16} {middle:5.2f} s ({min(seconds):.2f} to {max(seconds):.2f}; at most 0.5)")
+    print(f"{'memory':16} {largest:5} MiB (packer {packer}, its reader {reader}; at most 64)")
+    return [middle <= 0.5, largest <= 64]
+
+
+def _timed(root: Path, anew: bool, work: Callable[[], object]) -> float:
+    """Seconds of some work from a cold cache; `anew`: with nothing at `dst`."""
+    if anew:
+        shutil.rmtree(root / "dst", ignore_errors=True)
+    _drop(root)
+    start = time.monotonic()
+    work()
+    return time.monotonic() - start
+
+
+def _drop(root: Path) -> None:
+    """Takes files below a folder out of the page cache."""
+    os.sync()
+    for path in root.rglob("*"):
+        if path.is_file():
+            fd = os.open(path, os.O_RDONLY)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(fd)
+
+
+def _dd(checkpoint: Checkpoint, dst: Path, ranges: list[tuple[int, int]]) -> None:
+    dst.mkdir()
+    source, copy = checkpoint.snapshot / SHARD, dst / SHARD
+    with open(copy, "wb") as file:
+        file.truncate(source.stat().st_size)
+    for start, end in ranges:
+        place = [f"skip={start}", f"seek={start}", f"count={end - start}", "bs=1M", "conv=fsync,notrunc"]
+        flags = ["iflag=skip_bytes,count_bytes", "oflag=seek_bytes", "status=none"]
+        subprocess.run(["dd", f"if={source}", f"of={copy}", *place, *flags], check=True)
+
+
+def _run(folder: Path, root: Path, checkpoint: Checkpoint, *arguments: str) -> None:
+    quiet = subprocess.DEVNULL
+    subprocess.run(_command(folder, root, checkpoint, *arguments), stdout=quiet, stderr=quiet, check=True)
+
+
+def _command(folder: Path, root: Path, checkpoint: Checkpoint, *arguments: str) -> list[str]:
+    block = {"id": "engram", "kind": "sparse-rows", "src": str(checkpoint.snapshot), "dst": str(root / "dst")}
+    plan = root / "stage.json"
+    plan.write_text(json.dumps({"version": 1, "id": "bench", "rank": 0, "world": 1, "blocks": [block]}))
+    return [sys.executable, "-I", str(folder / "rcc-node.pyz"), *arguments, "--plan", str(plan)]
+
+
+def _memory(command: list[str]) -> tuple[int, int]:
+    """The largest resident memory of a packer and of its reader, in MiB."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    packer = reader = 0
+    while process.poll() is None:
+        packer = max(packer, _resident(str(process.pid)))
+        for child in children.read_text().split():
+            reader = max(reader, _resident(child))
+        time.sleep(0.02)
+    return packer, reader
+
+
+def _resident(process: str) -> int:
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) >> 10 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+
+
+def _sha256(path: Path, ranges: list[tuple[int, int]]) -> None:
+    """Hashes a file's ranges in blocks, as any program would that has no ledger to compare with."""
+    blocks = [(at, min(at + BLOCK, end)) for start, end in ranges for at in range(start, end, BLOCK)]
+    todo, lock = iter(blocks), threading.Lock()
+
+    def work() -> None:
+        with open(path, "rb", buffering=0) as file:
+            while True:
+                with lock:
+                    block = next(todo, None)
+                if block is None:
+                    return
+                hashlib.sha256(os.pread(file.fileno(), block[1] - block[0], block[0])).hexdigest()
+
+    workers = [threading.Thread(target=work) for _ in range(THREADS)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

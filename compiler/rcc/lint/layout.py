@@ -32,7 +32,7 @@ def laid_out(document: Document) -> str:
     text = document.source.text
     pieces = _pieces(document)
     ordered = iter(sorted((one for one in pieces if one.rank), key=lambda one: one.rank or (0, 0)))
-    new = _joined([next(ordered) if one.rank else one for one in pieces], line_end(text))
+    new = _joined([next(ordered) if one.rank else one for one in pieces], text)
     new = new.removeprefix("\ufeff")
     assert _told(tomli.loads(new)) == _told(document.values), "a layout changes no value"
     return new
@@ -45,11 +45,11 @@ def _told(value: Any) -> Any:
     return [_told(one) for one in value] if isinstance(value, list) else repr(value)
 
 
-def _joined(pieces: Sequence[_Piece], newline: str) -> str:
-    """The pieces one after the other; one that was the last line of the file may lack its end."""
-    texts = [one.text for one in pieces if one.text]
-    whole = [one if one.endswith("\n") else one + newline for one in texts[:-1]]
-    return "".join((*whole, *texts[-1:]))
+def _joined(pieces: Sequence[_Piece], text: str) -> str:
+    """The pieces one after the other; where the last line of the file had no end, the new last one has none either."""
+    newline = line_end(text)
+    joined = "".join(one.text if one.text.endswith("\n") else one.text + newline for one in pieces if one.text)
+    return joined if text.endswith("\n") else joined.removesuffix(newline)
 
 
 def _pieces(document: Document) -> list[_Piece]:

@@ -1,0 +1,257 @@
+"""`rcc lint` as a user meets it: which files, which findings, how it ends."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Ran, call_rcc, run_rcc
+from tests.support.pages import completed
+from tests.support.paths import CASES
+
+CLEAN = completed("port = 8000\n")
+WARNS = completed('docker_image = "registry.example.com/engine:latest"\n')
+FAILS = completed('port = "8000"\n')
+
+
+def lint(cwd: Path, *args: str, stdin: bytes = b"") -> Ran:
+    return call_rcc("lint", *args, cwd=cwd, stdin=stdin)
+
+
+def codes(cwd: Path, *args: str, stdin: bytes = b"") -> list[str]:
+    return [one["code"] for one in lint(cwd, "--format", "json", *args, stdin=stdin).json()["findings"]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in {"clean": CLEAN, "warns": WARNS, "fails": FAILS}.items():
+        (tmp_path / f"{name}.recipe.toml").write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["clean.recipe.toml"], 0),
+        (["warns.recipe.toml"], 0),
+        (["--strict", "warns.recipe.toml"], 1),
+        (["--strict", "clean.recipe.toml"], 0),
+        (["fails.recipe.toml"], 1),
+        (["fails.recipe.toml", "clean.recipe.toml"], 1),
+        (["missing.recipe.toml"], 2),
+        (["--no-such-option"], 2),
+        (["--select", "RCC000"], 2),
+        (["--format", "yaml"], 2),
+        (["-c", "missing.toml", "clean.recipe.toml"], 2),
+    ],
+)
+def test_exit_status(folder: Path, args: list[str], code: int) -> None:
+    assert lint(folder, *args).code == code
+
+
+def test_a_file_that_cannot_be_read_is_a_finding(folder: Path) -> None:
+    ran = lint(folder, "missing.recipe.toml", "fails.recipe.toml")
+
+    assert "RCC007" in ran.out
+    assert "RCC202" in ran.out, "the other file's findings are there too"
+
+
+def test_folders_are_searched_in_order_and_globs_matched(folder: Path) -> None:
+    (folder / "below" / "deeper").mkdir(parents=True)
+    (folder / "below" / "recipe.toml").write_text(FAILS)
+    (folder / "below" / "deeper" / "x.recipe.toml").write_text(FAILS)
+    (folder / "below" / "other.toml").write_text("not = a recipe")
+    (folder / ".venv").mkdir()
+    (folder / ".venv" / "recipe.toml").write_text(FAILS)
+
+    def files(*args: str) -> list[str]:
+        return [one["file"] for one in lint(folder, "--format", "json", *args).json()["findings"]]
+
+    inside = ["below/deeper/x.recipe.toml", "below/recipe.toml"]
+    assert sorted({*files("below")}) == inside
+    assert sorted({*files()}) == [*inside, "fails.recipe.toml", "warns.recipe.toml"]
+    assert set(files("below/**/*.recipe.toml")) == {inside[0]}
+    assert set(files("below", "below/recipe.toml", "./below")) == set(inside), "each file once"
+
+
+def test_the_kind_of_a_file_is_told_by_its_name_then_by_what_is_in_it(tmp_path: Path) -> None:
+    cluster = '[[nodes]]\nname = "a"\nhots = "b"\n'
+    for name in ("cluster.toml", "lab.cluster.toml", "lab.toml"):
+        (tmp_path / name).write_text(cluster)
+        assert codes(tmp_path, name) == ["RCC201"]
+    (tmp_path / "odd.toml").write_text(completed('id = "odd"\nprot = 1\n'))
+    assert codes(tmp_path, "odd.toml") == ["RCC201"]
+    (tmp_path / "some.lock").write_text("{}\n")
+    assert set(codes(tmp_path, "some.lock")) == {"RCC614"}
+
+
+def test_what_git_ignores_is_left_out(folder: Path) -> None:
+    """Held against git itself."""
+    names = ["a.recipe.toml", "b/recipe.toml", "b/c/x.recipe.toml", "b/c/y.recipe.toml", "out/recipe.toml"]
+    names += ["deep/out/recipe.toml", "keep/x.recipe.toml", "keep/y.recipe.toml", "sp ace/recipe.toml"]
+    names += ["q/a1/recipe.toml", "d#/recipe.toml"]
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(FAILS)
+    rules = "# comment\n/out/\nb/**/x.*\n*.lock\nkeep/*\n!keep/y.recipe.toml\nd\\#/\nsp\\ ace\nq/a[0-9]/\n\nwarns.*  \n"
+    (folder / ".gitignore").write_text(rules)
+    (folder / "b" / "c" / ".gitignore").write_text("y.recipe.toml\n")
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    (folder / ".git" / "info" / "exclude").write_text("a.recipe.toml\n")
+
+    told = {one["file"] for one in lint(folder, "--format", "json").json()["findings"]}
+    everything = [str(path.relative_to(folder)) for path in folder.rglob("*recipe.toml")]
+    ignored = subprocess.run(
+        ["git", "check-ignore", *everything], cwd=folder, capture_output=True, text=True, check=True
+    )
+    assert len(ignored.stdout.splitlines()) == 9
+    assert told == {*everything} - {*ignored.stdout.splitlines()} - {"clean.recipe.toml"}
+    assert "a.recipe.toml" in lint(folder, "--format", "concise", "a.recipe.toml").out, "what is named is looked at"
+
+
+def test_standard_input_has_the_name_that_it_is_given(folder: Path) -> None:
+    ran = lint(folder, "--format", "concise", "-", stdin=FAILS.encode())
+    assert ran.out.startswith("stdin.recipe.toml:5:8: error[RCC202]")
+
+    (folder / "other.toml").write_text(WARNS)
+    extending = b'extends = "other.toml"\nport = "1"\n'
+    ran = lint(folder, "--format", "concise", "--stdin-filename", "below.recipe.toml", "-", stdin=extending)
+    assert "below.recipe.toml:2:8: error[RCC202]" in ran.out
+    assert "other.toml:" in ran.out
+
+
+def test_select_and_ignore_take_codes_names_and_families(folder: Path) -> None:
+    both = ("warns.recipe.toml", "fails.recipe.toml")
+
+    assert codes(folder, *both) == ["RCC202", "RCC601"]
+    assert codes(folder, "--select", "RCC601", *both) == ["RCC601"]
+    assert codes(folder, "--select", "floating-tag,RCC2xx", *both) == ["RCC202", "RCC601"]
+    assert codes(folder, "--ignore", "RCC2xx", "--ignore", "RCC601", *both) == []
+    assert lint(folder, "--ignore", "RCC202", "fails.recipe.toml").code == 0
+    (folder / "bad.recipe.toml").write_text("= 1\n")
+    assert codes(folder, "--select", "RCC601", "bad.recipe.toml") == ["RCC003"], "what hides all others is never hidden"
+
+
+def test_settings_come_from_the_nearest_file_above(folder: Path) -> None:
+    (folder / "below").mkdir()
+    (folder / "below" / "recipe.toml").write_text(WARNS.replace("engine =", 'id = "x"\nengine ='))
+    (folder / "rcc.toml").write_text('ignore = ["RCC202"]\n[per-file-ignores]\n"below/*" = ["floating-tag"]\n')
+    assert codes(folder) == ["RCC601"]
+
+    (folder / "below" / "pyproject.toml").write_text('[tool.rcc]\nselect = ["RCC202"]\n')
+    assert codes(folder, "below") == []
+    (folder / "below" / "pyproject.toml").write_text('[tool.other]\nselect = ["RCC202"]\n')
+    assert codes(folder, "below") == [], "another tool's table is none of ours"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('select = ["RCC999"]\n', "rcc.toml:1:11: error[RCC010] rcc has no code `RCC999`"),
+        ('[per-file-ignores]\n"*" = ["nothing"]\n', "rcc.toml:2:8: error[RCC010] rcc has no code `nothing`"),
+        ('ignroe = ["RCC601"]\n', "rcc.toml:1:1: error[RCC201] unknown key `ignroe`"),
+        ('ignore = "RCC601"\n', "rcc.toml:1:10: error[RCC202]"),
+        ("ignore = [\n", "rcc.toml:"),
+    ],
+)
+def test_wrong_settings_are_told(folder: Path, text: str, expected: str) -> None:
+    (folder / "rcc.toml").write_text(text)
+    ran = lint(folder, "--format", "concise", "clean.recipe.toml")
+
+    assert ran.code == 1
+    assert expected in ran.out
+
+
+def test_a_comment_silences_its_line_or_the_next(folder: Path) -> None:
+    def told(text: str) -> list[str]:
+        (folder / "x.recipe.toml").write_text(completed(text))
+        return codes(folder, "x.recipe.toml")
+
+    slip = 'NCCL_IB_DISABLE = "true"'
+    assert told(f"[env]\n{slip} # rcc: ignore[RCC411] kept as it came\n") == []
+    assert told(f"[env]\n# rcc: ignore[RCC411, RCC406] kept as it came\n{slip}\n") == ["RCC008"]
+    assert told(f"[env]\n# rcc: ignore[RCC411] too far\n\n{slip}\n") == ["RCC008", "RCC411"]
+    assert told(f"[env]\n{slip} # rcc: ignore[RCC411]\n") == ["RCC009"]
+    patched = '"--max-total-tokens", "9", "--x", # rcc: ignore[RCC503] a patched engine has it'
+    assert told(f"args = [\n{patched}\n]\n") == []
+    assert told('name = "# rcc: ignore[RCC411] no comment"\n') == []
+    assert told("port = 1 # rcc: ignore[RCC99] what is this\n") == ["RCC010"]
+    assert told("port = 1 # rcc: ignore[RCC912] needs a cluster\n") == [], "not looked for, so not unused"
+
+
+def test_a_base_is_silenced_by_its_own_comments(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(completed('[env]\nNCCL_IB_DISABLE = "true" # rcc: ignore[RCC411] known\n'))
+    (tmp_path / "x.recipe.toml").write_text('extends = "base.toml"\n')
+
+    assert codes(tmp_path, "x.recipe.toml") == []
+
+
+def test_secrets_are_found_and_never_shown(tmp_path: Path) -> None:
+    secret = "hf_" + "aB3dE6gH9j" * 4
+    text = completed(f'args = ["--max-total-tokens", "9"]\n[env]\nHF_TOKEN = "{secret}"\n# old one: {secret[::-1]}\n')
+    (tmp_path / "x.recipe.toml").write_text(text.replace(secret[::-1], "ghp_" + "x1Y2z3" * 7))
+    for form in ("full", "concise", "json", "github", "sarif"):
+        ran = lint(tmp_path, "--format", form, "x.recipe.toml")
+
+        assert ran.out.count("RCC412") >= 2
+        assert secret not in ran.text
+        assert "x1Y2z3x1Y2z3" not in ran.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'API_TOKEN = "EMPTY"',
+        'API_KEY = "none-needed-for-local-use"',
+        'TOKENIZER = "some-tokenizer-2026-v1-long-name"',
+        'MODEL_KEY = "/rcc/cache/model/key/2026"',
+        'SECRET = "{{ vars.secret_name_2026_x }}"',
+        'SORT_KEY = "aaaaaaaaaaaaaaaa1111"',
+    ],
+)
+def test_what_only_looks_like_a_secret_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.recipe.toml").write_text(completed(f"[env]\n{text}\n"))
+
+    assert "RCC412" not in codes(tmp_path, "x.recipe.toml")
+
+
+def test_explain_prints_a_page_or_the_list(tmp_path: Path) -> None:
+    assert lint(tmp_path, "--explain", "RCC101").out.startswith("# RCC101 captured-key\n")
+    assert lint(tmp_path, "--explain", "rcc101").code == 0
+    assert "| RCC1201 |" in lint(tmp_path, "--explain", "all").out.replace("[", "").replace("](RCC1201.md)", "")
+    assert lint(tmp_path, "--explain", "RCC999").code == 2
+
+
+def test_output_has_no_colour_and_is_the_same_in_a_process_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text((CASES / "err-thirty-slips.toml").read_text())
+    here = lint(tmp_path, "x.toml")
+    there = run_rcc("lint", "x.toml", cwd=tmp_path, env={"LC_ALL": "C", "COLUMNS": "20", "PYTHONHASHSEED": "3"})
+
+    assert (here.code, here.out) == (there.code, there.out)
+    assert "\x1b" not in here.out
+    assert here.out.count("\n\n") >= 30
+
+
+def test_json_has_every_field_always(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text((CASES / "err-thirty-slips.toml").read_text())
+    told = lint(tmp_path, "--format", "json", "x.toml").json()
+    fields = {"code", "name", "severity", "message", "file", "line", "column", "end_line", "end_column", "labels"}
+    fields |= {"help", "fixable"}
+
+    assert told["version"] == 1
+    assert all(set(one) == fields for one in told["findings"])
+    clean = os.fspath(CASES / "ok-cluster.toml")
+    assert lint(tmp_path, "--format", "json", clean).json() == {"version": 1, "findings": []}
+    places = [(one["file"], one["line"], one["column"]) for one in told["findings"]]
+    assert places == sorted(places)
+
+
+def test_findings_do_not_depend_on_what_was_linted_before(folder: Path) -> None:
+    many = completed("[env]\n" + "".join(f'NCCL_UNKNOWN_{n} = "1"\n' for n in range(60)) + 'NCCL_DEBG = "INFO"\n')
+    (folder / "many.recipe.toml").write_text(many)
+    alone = lint(folder, "--format", "json", "many.recipe.toml").out
+    after = json.loads(lint(folder, "--format", "json", "fails.recipe.toml", "many.recipe.toml").out)
+
+    assert [one for one in after["findings"] if one["file"] == "many.recipe.toml"] == json.loads(alone)["findings"]

@@ -1,0 +1,189 @@
+"""`--fix`, `--unsafe-fixes` and `--diff`: what is mended, and what is left alone."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+import tomli
+
+from rcc.lint.pages import page, section
+from tests.support.cli import Ran, call_rcc
+from tests.support.pages import completed, examples
+from tests.support.paths import CASES
+
+HEAD = completed("port = 8000\n")
+
+
+def lint(folder: Path, text: str, *options: str, name: str = "x.recipe.toml") -> tuple[Ran, str]:
+    """How `rcc lint OPTIONS` ends, and the file afterwards."""
+    (folder / name).write_bytes(text.encode())
+    ran = call_rcc("lint", "--format", "concise", *options, name, cwd=folder)
+    return ran, (folder / name).read_bytes().decode()
+
+
+CAPTURED = """\
+# Head of the file.
+
+engine = "sglang"
+docker_image = "registry.example.com/engine:1" # pinned by the lock
+
+# The mounts.
+[[extra_mounts]]
+host = "/srv/serve.sh"
+container = "/serve.sh"
+
+# What the engine gets.
+# Two lines of it.
+args = [
+    "--trust-remote-code", # for the tokenizer
+]
+model = "example/model"
+
+[env]
+A = "1"
+"""
+MOVED = """\
+# Head of the file.
+
+engine = "sglang"
+docker_image = "registry.example.com/engine:1" # pinned by the lock
+
+# What the engine gets.
+# Two lines of it.
+args = [
+    "--trust-remote-code", # for the tokenizer
+]
+model = "example/model"
+
+# The mounts.
+[[extra_mounts]]
+host = "/srv/serve.sh"
+container = "/serve.sh"
+
+[env]
+A = "1"
+"""
+
+
+def test_captured_keys_move_up_with_their_comments(tmp_path: Path) -> None:
+    ran, text = lint(tmp_path, CAPTURED, "--fix")
+
+    assert text == MOVED
+    assert "RCC101" not in ran.out
+    assert ran.code == 0
+
+
+def test_line_ends_and_a_mark_at_the_start_survive_or_go_as_they_should(tmp_path: Path) -> None:
+    _, text = lint(tmp_path, "\ufeff" + CAPTURED.replace("\n", "\r\n"), "--fix")
+
+    assert text == MOVED.replace("\n", "\r\n"), "lines keep their ends, and the mark goes"
+
+
+def test_a_diff_changes_nothing_and_is_what_patch_applies(tmp_path: Path) -> None:
+    ran, text = lint(tmp_path, CAPTURED, "--diff")
+    assert text == CAPTURED
+    assert ran.code == 1
+
+    subprocess.run(["patch", "-s", "x.recipe.toml"], cwd=tmp_path, input=ran.out.encode(), check=True)
+    assert (tmp_path / "x.recipe.toml").read_text() == MOVED
+    again = call_rcc("lint", "--diff", "x.recipe.toml", cwd=tmp_path)
+    assert (again.code, again.out) == (0, "")
+
+
+def test_a_mended_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real.toml").write_text(CAPTURED)
+    (tmp_path / "real.toml").chmod(0o640)
+    (tmp_path / "x.recipe.toml").symlink_to("real.toml")
+
+    call_rcc("lint", "--fix", "x.recipe.toml", cwd=tmp_path)
+
+    assert (tmp_path / "x.recipe.toml").is_symlink()
+    assert (tmp_path / "real.toml").read_text() == MOVED
+    assert os.stat(tmp_path / "real.toml").st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["real.toml", "x.recipe.toml"]
+
+
+def test_standard_input_is_mended_to_standard_output(tmp_path: Path) -> None:
+    ran = call_rcc("lint", "--fix", "-", cwd=tmp_path, stdin=CAPTURED.encode())
+
+    assert ran.out == MOVED
+    assert "RCC602" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('port = "8000"\n', "port = 8000\n"),
+        ("[env]\nA = 1\n", '[env]\nA = "1"\n'),
+        ("[env]\nA = true\n", '[env]\nA = "true"\n'),
+        ('[extra_mounts]\nhost = "/a"\ncontainer = "/b"\n', '[[extra_mounts]]\nhost = "/a"\ncontainer = "/b"\n'),
+        ('args = ["--context-length 8192"]\n', 'args = ["--context-length", "8192"]\n'),
+        ("args = ['--context-length  8192']\n", "args = ['--context-length', '8192']\n"),
+        ('args = ["--context-len", "8192"]\n', 'args = ["--context-length", "8192"]\n'),
+        ('[env]\nNCCL_IB_HCA = "a, b"\n', '[env]\nNCCL_IB_HCA = "a,b"\n'),
+        ("port = 8000 # rcc: ignore[RCC601] gone\n", "port = 8000\n"),
+        ("# rcc: ignore[RCC601] gone\nport = 8000\n", "port = 8000\n"),
+    ],
+)
+def test_safe_fixes(tmp_path: Path, before: str, after: str) -> None:
+    base = completed(before).removesuffix(before)
+    _, text = lint(tmp_path, base + before, "--fix")
+
+    assert text == base + after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('distributed_backend = "rai"\n', 'distributed_backend = "ray"\n'),
+        ("required_node = 1\n", "required_nodes = 1\n"),
+        ('args = ["--max-runing-requests", "4"]\n', 'args = ["--max-running-requests", "4"]\n'),
+        ('args = ["--tokenizer-path", "{{ modl.path }}"]\n', 'args = ["--tokenizer-path", "{{ model.path }}"]\n'),
+        ('[env]\nNCCL_DEBG = "INFO"\n', '[env]\nNCCL_DEBUG = "INFO"\n'),
+    ],
+)
+def test_unsafe_fixes_are_made_only_on_request(tmp_path: Path, before: str, after: str) -> None:
+    base = completed(before).removesuffix(before)
+
+    assert lint(tmp_path, base + before, "--fix")[1] == base + before
+    assert lint(tmp_path, base + before, "--unsafe-fixes")[1] == base + after
+
+
+def test_scattered_tables_move_to_their_siblings(tmp_path: Path) -> None:
+    text = HEAD + (
+        '\n[[extra_mounts]]\nhost = "/srv/a"\ncontainer = "/a"\n\n[healthcheck]\npath = "/x"\n\n'
+        '# The other one.\n[[extra_mounts]]\nhost = "/srv/b"\ncontainer = "/b"\n'
+    )
+    ran, after = lint(tmp_path, text, "--fix")
+
+    assert "RCC106" not in ran.out
+    assert tomli.loads(after) == tomli.loads(text)
+    assert after.index("# The other one.\n[[extra_mounts]]") < after.index("[healthcheck]")
+
+
+@pytest.mark.parametrize("example", examples("Example"), ids=lambda one: one.code)
+def test_fixes_of_all_examples_are_sound(example: object, tmp_path: Path) -> None:
+    """Whatever is mended can be read, has no finding of that code with a safe fix left, and stays as it is then."""
+    path = example.write(tmp_path)  # type: ignore[attr-defined]
+    code = example.code  # type: ignore[attr-defined]
+    call_rcc("lint", "--fix", path.name, cwd=tmp_path)
+    once = path.read_bytes()
+    ran = call_rcc("lint", "--fix", path.name, cwd=tmp_path)
+
+    assert path.read_bytes() == once
+    if section(page(code) or "", "Fix safety").startswith("The fix") and "It is safe:" in (page(code) or ""):
+        assert code not in ran.out
+
+
+def test_thirty_slips_lose_what_can_be_mended_and_gain_nothing(tmp_path: Path) -> None:
+    text = (CASES / "err-thirty-slips.toml").read_text()
+    before, after_text = lint(tmp_path, text, "--unsafe-fixes")
+    after, again = lint(tmp_path, after_text, "--unsafe-fixes")
+
+    assert after_text == again
+    assert before.out == after.out
+    mended = set(lint(tmp_path, text)[0].out.split("[RCC")[1:]) - set(after.out.split("[RCC")[1:])
+    assert len(mended) >= 10
+    comments = [line.partition("#")[2] for line in text.splitlines() if "#!" in line and "RCC008" not in line]
+    assert [comment for comment in comments if comment not in after_text] == []

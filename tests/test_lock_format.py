@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rcc.diagnostic import Findings, Severity
 from rcc.lock.model import Lock
 from rcc.lock.read import read_lock
-from rcc.lock.write import canonical, write_lock
+from rcc.lock.write import canonical, is_canonical, write_lock
 from rcc.source import Source
 from rcc.staging.locked import check_layouts
 from tests.support.paths import ROOT
@@ -366,3 +366,22 @@ def test_texts_that_are_no_json(data: bytes, code: str) -> None:
     assert [one.code for one in found] == [code]
     assert found[0].place
     assert found[0].help
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8")),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=4), inner, max_size=3)
+    ),
+)
+
+
+@given(VALUES)
+def test_a_canonical_text_is_known_without_writing_it(value: object) -> None:
+    text = canonical(value)
+    others = (text[:-1], text + "\n", text.replace("  ", "   ", 1), text.replace(": ", ":", 1), text.replace("\n", ""))
+
+    assert is_canonical(text, value)
+    for other in others:
+        assert is_canonical(other, value) is (other == text)

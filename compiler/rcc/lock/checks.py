@@ -8,7 +8,7 @@ from rcc.diagnostic import Findings, finding
 from rcc.lock.model import Lock, tree_hash
 from rcc.lock.places import place_in
 from rcc.lock.wanted import COMMIT
-from rcc.lock.write import canonical
+from rcc.lock.write import canonical, is_canonical
 from rcc.source import Place, Source, Span
 
 RESTORE = "restore it from version control, or delete it and run `rcc lock`"
@@ -50,9 +50,9 @@ def _wrong_commits(source: Source, lock: Lock) -> Findings:
 
 def layout_of_text(source: Source, values: Any) -> Findings:
     """A lock that another program has formatted: what it says stands, `git diff` of the next one will be large."""
-    wanted = canonical(values)
-    if wanted == source.text:
+    if is_canonical(source.text, values):
         return ()
+    wanted = canonical(values)
     pairs = enumerate(zip(wanted, source.text, strict=False))
     at = next((i for i, (a, b) in pairs if a != b), min(len(wanted), len(source.text)))
     what = "has Windows line ends" if "\r\n" in source.text else "is not laid out as `rcc lock` writes it"

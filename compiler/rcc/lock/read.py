@@ -11,7 +11,6 @@ from rcc.lock.checks import RESTORE, edited, layout_of_text
 from rcc.lock.model import REVISION, VERSION, Lock
 from rcc.lock.places import place_in, repeated
 from rcc.lock.shapes import lock_shape
-from rcc.lock.write import canonical
 from rcc.recipe.shape import Problem
 from rcc.source import Place, Source, Span, whole
 
@@ -74,7 +73,7 @@ def _parse(source: Source) -> tuple[Any, Findings]:
         values = json.loads(
             source.text, object_pairs_hook=_unique, parse_float=_refuse_number, parse_constant=_refuse_number
         )
-        canonical(values).encode()
+        json.dumps(values, ensure_ascii=False).encode()
     except KeyError:
         return None, _duplicates(source)
     except json.JSONDecodeError as error:

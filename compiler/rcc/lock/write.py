@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from rcc.lock.model import (
@@ -18,6 +19,10 @@ from rcc.lock.model import (
 )
 from rcc.lock.wanted import StagingRequest
 
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_LINES = re.compile(rf"(?: *(?:{_STRING}: )?(?:{_STRING}|[\w.-]+|\[\]|\{{\}}|[\[{{]|[\]}}]),?\n)+")
+"""Lines of indented JSON: each has one scalar, an empty container, or one end of a container."""
+
 
 def write_lock(lock: Lock) -> bytes:
     """The bytes of a lock file."""
@@ -27,6 +32,22 @@ def write_lock(lock: Lock) -> bytes:
 def canonical(value: Any) -> str:
     """JSON made for `git diff`: keys sorted, two blanks a level, LF, one final newline, nothing escaped in vain."""
     return json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def is_canonical(text: str, value: Any) -> bool:
+    """Whether a text is the canonical one, without writing that: the standard writer of indented JSON is slow."""
+    if not _LINES.fullmatch(text):
+        return False
+    depth = 0
+    flat: list[str] = []
+    for line in text[:-1].split("\n"):
+        bare = line.lstrip(" ")
+        depth -= bare[:1] in ("}", "]")
+        if len(line) - len(bare) != 2 * depth:
+            return False
+        depth += bare[-1:] in ("{", "[")
+        flat.append(bare + " " if bare[-1:] == "," else bare)
+    return "".join(flat) == json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
 def lock_json(lock: Lock) -> dict[str, Any]:

@@ -1,108 +1,39 @@
 """Manifests, read back by parties that share no code with their writer, are the plan."""
 
 import json
-import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
-import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
 from hypothesis import given, settings
-from jsonschema import Draft7Validator, ValidationError
 
 from rcc.diagnostic import has_errors
 from rcc.plan.model import CarriedFile, FileRef, Mount, Plan
 from rcc_targets.k8s import block, crew, target
-from tests.support.hardcases import HardCase, hard_cases
+from tests.support import checkpoint
+from tests.support.hardcases import HardCase
+from tests.support.k8s_cases import (
+    CASES,
+    LABELS,
+    PLANS,
+    accepted,
+    codes,
+    files_of,
+    manifests_of,
+    on_k8s,
+    statefulset,
+    with_case,
+)
 from tests.support.k8s_plan import differences
-from tests.support.k8s_pods import Manifests, strings
+from tests.support.k8s_pods import strings
 from tests.support.k8s_reader import read_manifests
-from tests.support.paths import SHARED, needs_shared
 from tests.support.plans import four, plans, sealed, single, with_asserts, with_container, with_rank, with_secrets
-from tests.support.skips import needs
 from tests.support.strict_yaml import UnfaithfulError
-
-
-def files_of(plan: Plan) -> dict[str, str]:
-    """Every manifest, by path."""
-    emitted = target.emit(plan)
-    assert not has_errors(emitted.findings), emitted.findings
-    return {one.path: one.data.decode() for one in emitted.artifacts}
-
-
-def manifests_of(plan: Plan) -> Manifests:
-    return Manifests({path: text for path, text in files_of(plan).items() if "kustomization" not in path})
-
-
-def codes(plan: Plan) -> list[str]:
-    return [one.code for one in target.emit(plan).findings]
-
-
-def on_k8s(plan: Plan, **fields: Any) -> Plan:
-    """The plan with other values of the cluster's `[k8s]` table."""
-    return sealed(replace(plan, k8s=replace(plan.k8s, **fields)))
-
-
-def different_everywhere() -> Plan:
-    """Four ranks that differ in arguments, variables and paths, and not only by their number."""
-    plan = four()
-    for rank in plan.ranks:
-        mounts = tuple(
-            replace(mount, source=f"/data/{rank.node}/cache") if mount.kind == "cache" else mount
-            for mount in rank.container.mounts
-        )
-        plan = with_rank(
-            with_container(
-                plan,
-                rank.rank,
-                command=("--node", rank.node, *(["--headless"] if rank.rank else []), "$(X) $X 'q'"),
-                env={**rank.container.env, "HOST_IP": f"it's {rank.fabric}", "X": "VAL"},
-                mounts=mounts,
-            ),
-            rank.rank,
-            cache_dir=f"/data/{rank.node}/cache",
-        )
-    return plan
-
-
-def statefulset(plan: Plan) -> Plan:
-    return on_k8s(plan, workload="statefulset")
-
-
-PLANS = {
-    "single": single(),
-    "four": four(),
-    "statefulset": statefulset(four()),
-    "different": different_everywhere(),
-    "different-statefulset": statefulset(different_everywhere()),
-    "two": replace(four(), ranks=four().ranks[:2], group=replace(four().group, size=2, start_order=(1, 0))),
-    "secrets": with_secrets(single(), "HF_TOKEN", "OTHER"),
-    "fields": single(
-        user="1000:100", memory=1 << 30, ipc="host", cap_add=("SYS_NICE",), shm_size=1 << 20, stop_grace=7
-    ),
-    "named": on_k8s(
-        four(),
-        namespace="llm",
-        storage_class="local",
-        runtime_class="nvidia",
-        rdma_resource="rdma/hca",
-        image_pull_secrets=("hub",),
-        tolerations=({"key": "gpu", "operator": "Exists", "tolerationSeconds": 5},),
-        node_names={"spark1": "dgx-1"},
-        hf_claim="models",
-    ),
-    "no health": with_container(single(), healthcheck=None),
-    "binds": single(
-        mounts=(Mount("/srv/x", "/x", True, "bind"), Mount("/srv/y", "/y", False, "bind", "sha256:" + "0" * 64))
-    ),
-}
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -113,24 +44,6 @@ def test_the_manifests_are_the_plan(name: str, tmp_path: Path) -> None:
 
 
 # --- values --------------------------------------------------------------------------------------------------------
-
-CASES = hard_cases("env", "arg", "path")
-LABELS = hard_cases("label")
-
-
-def with_case(case: HardCase) -> Plan:
-    """A plan with the value of a case where its kind stands, beside a variable that expansions would find."""
-    fields: dict[str, Any] = {"env": {"X": "VAL", case.name: case.text}}
-    if case.kind == "path":
-        source, inside = (case.text, "/b") if case.role == "source" else ("/srv/src", case.text)
-        fields = {"mounts": (Mount(source, inside, True, "bind"),)}
-    elif case.kind == "arg":
-        fields = {"env": {"X": "VAL"}, "command": ("--x", case.text)}
-        if case.argv0:
-            fields = {"entrypoint": (case.text,)}
-    plan = single()
-    rank = replace(plan.ranks[0], container=replace(plan.ranks[0].container, **fields))
-    return replace(plan, ranks=(rank,))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -215,10 +128,6 @@ def _is_wrong(case: HardCase, work: Path) -> bool:
         return bool(differences(plan, files_of(plan), work))
     except (UnfaithfulError, ValueError, AssertionError, TypeError, AttributeError, yaml.YAMLError):
         return True
-
-
-def accepted() -> Iterator[HardCase]:
-    yield from (case for case in CASES if not case.refused_by("k8s_yaml") and not case.argv0)
 
 
 @pytest.mark.parametrize("name", EXPANSIONS)
@@ -307,6 +216,31 @@ def test_staging_comes_before_the_engine_and_tries_again_by_itself(tmp_path: Pat
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
     subprocess.run([*loop, "sh", "-c", script], env=env, check=True, capture_output=True)
     assert len(tries.read_text()) == 3
+
+
+def test_what_the_staging_container_is_told_stages_each_rank_s_rows(tmp_path: Path) -> None:
+    made = checkpoint.make(tmp_path / "cache")
+    plan = four()
+    for rank in plan.ranks:
+        (block,) = rank.staging
+        block = replace(block, src=str(made.snapshot), dst=f"{tmp_path}/{rank.node}", source=None)
+        block = replace(block, layout=None, rows=None)
+        mounts = (Mount(block.dst, "/rows", True, "staged"),)
+        plan = with_rank(
+            with_container(plan, rank.rank, mounts=mounts), rank.rank, staging=(block,), hf_cache=str(made.cache)
+        )
+    manifests = manifests_of(plan)
+    for rank in plan.ranks:
+        seen = manifests.container(rank.rank, {}, init="stage")
+        text = (seen.mounts["/rcc/stage.json"].content or b"").decode()
+        for path, mounted in sorted(seen.mounts.items(), reverse=True):
+            text = text.replace(path, mounted.source or path)
+        (tmp_path / "program.pyz").write_bytes(seen.mounts["/rcc/rcc-node.pyz"].content or b"")
+        words = [sys.executable, "-I", str(tmp_path / "program.pyz"), "stage", "--plan", "-"]
+        text = text.replace("/rcc/source", str(made.cache))
+        done = subprocess.run(words, input=text.encode(), capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        assert (tmp_path / rank.node / ".rcc/stamp").read_text().split()[1:3] == ["4", str(rank.rank)]
 
 
 def test_a_missing_source_is_found_before_a_container_engine_makes_a_folder_of_it(tmp_path: Path) -> None:
@@ -401,122 +335,6 @@ def test_files_too_large_for_a_map_are_refused() -> None:
 
 def test_memlock_is_no_loss_with_the_capability_that_lifts_it() -> None:
     assert "RCC1023" not in codes(single(ulimits={"memlock": -1}, cap_add=("IPC_LOCK",)))
-
-
-# --- parties that are not us ---------------------------------------------------------------------------------------
-
-
-@cache
-def crd() -> Draft7Validator:
-    """The schema of a LeaderWorkerSet, closed: an unknown field is an error."""
-    path = SHARED / "crds/leaderworkerset.x-k8s.io_leaderworkersets.yaml"
-    (version,) = yaml.load(path.read_bytes(), yaml.CSafeLoader)["spec"]["versions"]
-    schema: dict[str, Any] = closed(version["schema"]["openAPIV3Schema"])
-    schema["properties"]["metadata"] = {"type": "object"}
-    return Draft7Validator(schema)
-
-
-def closed(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [closed(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {key: closed(value) for key, value in schema.items()}
-    if schema.get("x-kubernetes-int-or-string") is True:
-        return {"type": ["integer", "string"]}
-    if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
-        made["additionalProperties"] = False
-    return made
-
-
-@needs_shared
-@pytest.mark.parametrize("name", PLANS)
-def test_the_schemas_of_kubernetes_take_every_object(name: str) -> None:
-    for thing in manifests_of(PLANS[name]).objects:
-        if thing["kind"] == "LeaderWorkerSet":
-            crd().validate(thing)
-            for kind in ("leaderTemplate", "workerTemplate"):
-                pod = {"apiVersion": "v1", "kind": "Pod", **thing["spec"]["leaderWorkerTemplate"][kind]}
-                kubernetes_validate.validate(pod, kubernetes_validate.latest_version(), strict=True)
-        else:
-            kubernetes_validate.validate(thing, kubernetes_validate.latest_version(), strict=True)
-
-
-@needs_shared
-def test_the_closed_schema_does_refuse() -> None:
-    (workload,) = manifests_of(four()).of("LeaderWorkerSet")
-    workload["spec"]["leaderWorkerTemplate"]["leaderTemplate"]["spec"]["hostNetwrok"] = True
-
-    with pytest.raises(ValidationError, match="hostNetwrok"):
-        crd().validate(workload)
-
-
-def kubectl(*words: str, stdin: str = "") -> str:
-    env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "KUBECONFIG": "/dev/null", "HOME": "/nonexistent"}
-    done = subprocess.run(["kubectl", *words], input=stdin.encode(), env=env, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
-
-
-def json_stream(text: str) -> list[Any]:
-    decoder, found, at = json.JSONDecoder(), [], 0
-    while at < len(text):
-        value, at = decoder.raw_decode(text, at)
-        found.append(value)
-        at = len(text) - len(text[at:].lstrip())
-    return found
-
-
-@needs("kubectl")
-def test_kubectl_reads_hard_values_as_the_strings_they_are() -> None:
-    short = [case for case in accepted() if len(case.text) < 100_000]
-    env = {case.name + str(number): case.text for number, case in enumerate(short) if case.kind == "env"}
-    words = tuple(case.text for case in short if case.kind == "arg")
-    assert len(env) > 25
-    plan = single(env=env, command=words)
-    text = "---\n".join(text for path, text in files_of(plan).items() if "kustomization" not in path)
-
-    read = json_stream(kubectl("annotate", "--local", "-f", "-", "-o", "json", "rcc/x=1", stdin=text))
-
-    (workload,) = (one for one in read if one["kind"] == "StatefulSet")
-    (engine,) = workload["spec"]["template"]["spec"]["containers"]
-    assert {one["name"]: one["value"].replace("$$", "$") for one in engine["env"]} == env
-    assert [word.replace("$$", "$") for word in engine["args"]] == list(words)
-
-
-@needs("kubectl")
-@pytest.mark.parametrize("name", ["four", "statefulset", "single"])
-def test_kustomize_reads_all_objects(name: str, tmp_path: Path) -> None:
-    plan = PLANS[name]
-    for path, text in files_of(plan).items():
-        file = tmp_path / path
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text)
-
-    built = list(yaml.load_all(kubectl("kustomize", str(tmp_path / "k8s")), yaml.CSafeLoader))
-
-    def key(thing: Any) -> tuple[str, str]:
-        return thing["kind"], thing["metadata"]["name"]
-
-    assert sorted(built, key=key) == sorted(manifests_of(plan).objects, key=key)
-
-
-@pytest.mark.parametrize("name", PLANS)
-def test_yamllint_is_silent(name: str, tmp_path: Path) -> None:
-    for path, text in files_of(PLANS[name]).items():
-        (tmp_path / Path(path).name).write_text(text)
-    rules = "{extends: default, rules: {document-start: disable, line-length: disable, comments-indentation: disable}}"
-    words = [str(Path(sys.executable).with_name("yamllint")), "--strict", "-d", rules, str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (0, b"")
-
-
-@pytest.mark.parametrize("name", PLANS)
-def test_names_are_those_that_kubernetes_takes(name: str) -> None:
-    for thing in manifests_of(PLANS[name]).objects:
-        assert re.fullmatch(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", thing["metadata"]["name"])
-        for volume in thing.get("spec", {}).get("template", {}).get("spec", {}).get("volumes", []):
-            assert re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", volume["name"])
 
 
 def test_no_secret_and_no_asserted_text_is_lost(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import Phase, given, settings
 from rcc.diagnostic import has_errors
 from rcc.plan.model import Mount, Plan
 from rcc_targets.systemd import target
+from tests.support import checkpoint
 from tests.support.docker_argv import docker_run
 from tests.support.docker_plan import differences
 from tests.support.hardcases import hard_cases
@@ -227,6 +229,25 @@ def test_secrets_reach_the_engine_as_files(node: Node) -> None:
     place.unlink()
     node.manager.systemctl("start", "rcc-hello-engine.service", check=False)
     assert str(place) in node.manager.systemctl("status", "rcc-hello-engine.service", check=False)
+
+
+def test_rows_are_staged_before_the_engine_and_reach_it(node: Node) -> None:
+    made = checkpoint.make(node.work / "cache")
+    rows = node.work / "rows"
+    (block,) = four().ranks[0].staging
+    block = replace(block, src=str(made.snapshot), dst=str(rows), source=None, layout=None, rows=None)
+    mounts = (Mount(str(node.work / "out"), "/out", False, "bind"), Mount(str(rows), "/rows", True, "staged"))
+    plan = engine(node, "-", entrypoint=("/probe",), mounts=mounts, enter=("sh", "/rcc/enter"))
+    plan = with_rank(plan, staging=(block,), hf_cache=str(made.cache))
+
+    node.installed(node.folder(plan, "a"))
+
+    assert node.dumped()[0] == ["/probe"]
+    assert (rows / ".rcc/stamp").read_text().split()[1:3] == ["1", "0"]
+    tensor = "layers.1.engram.embed.weight"
+    with (rows / made.shards[tensor]).open("rb") as shard:
+        shard.seek(made.offsets[tensor])
+        assert shard.read(256 * 100) == made.rows(tensor, 0, 100)
 
 
 def test_an_engine_that_fails_leaves_evidence_and_no_container(node: Node) -> None:

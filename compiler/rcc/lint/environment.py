@@ -69,7 +69,7 @@ def check_hca_lists_differ(variables: Variables) -> Iterator[Finding]:
     lists = [(name, _names(text)) for name in _ADAPTERS if (text := variables.text(name)) and text[0] != "^"]
     first, others = (lists[0], lists[1:]) if lists else (("", set[str]()), [])
     for name, adapters in others:
-        if _unmatched(adapters, first[1]) or _unmatched(first[1], adapters):
+        if _unmatched(adapters, first[1]) or _unused(first[1], adapters):
             yield _disagreement("RCC409", variables, name, first[0], "adapters")
 
 
@@ -89,6 +89,10 @@ def _names(text: str) -> set[str]:
 
 def _unmatched(names: set[str], prefixes: set[str]) -> bool:
     return any(not name.startswith(tuple(prefixes)) for name in names)
+
+
+def _unused(prefixes: set[str], names: set[str]) -> bool:
+    return any(not any(name.startswith(prefix) for name in names) for prefix in prefixes)
 
 
 def _disagreement(code: str, variables: Variables, name: str, other: str, what: str) -> Finding:

@@ -86,7 +86,8 @@ def check_nccl_list(variables: Variables, name: str) -> Iterator[Finding]:
         bare = entry if index else entry.removeprefix("^").removeprefix("=")
         wrong = _wrong_entry(bare, index)
         if wrong:
-            place = variables.inside(name, start, start + max(len(entry), 1))
+            first = start if entry else max(start - 1, 0)
+            place = variables.inside(name, first, max(start + len(entry), first + 1))
             yield finding("RCC414", wrong[0], place, help=wrong[1])
             return
         start += len(entry) + 1

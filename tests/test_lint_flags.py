@@ -1,0 +1,166 @@
+"""Engine flags, read as the engines' own parsers read them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rcc.engines.flags import FlagTable, flag_table, known_variables
+from tests.support.cli import call_rcc
+from tests.support.pages import completed
+from tests.support.paths import ROOT, SHARED, needs_shared
+
+DATA = ROOT / "compiler/rcc/engines/data"
+
+
+def table(engine: str) -> FlagTable:
+    found = flag_table(engine)
+    assert found
+    return found
+
+
+def parsed(engine: str, *args: str) -> list[tuple[str, str, list[str]]]:
+    """Each flag by its name (`?` for an unknown one, empty for a word), its dotted key, and its values."""
+    return [
+        (one.flag.name if one.flag else "?" if one.spelled else "", one.keys, [value.text for value in one.values])
+        for one in table(engine).parse(args)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["--tp-size", "4"], [("--tp-size", "", ["4"])]),
+        (["--tp", "4"], [("--tp-size", "", ["4"])]),
+        (["--tensor-parallel-size=4"], [("--tp-size", "", ["4"])]),
+        (["--model", "/m"], [("--model-path", "", ["/m"])]),
+        (["--trust-remote-code", "x"], [("--trust-remote-code", "", []), ("", "", ["x"])]),
+        (["--pp", "2"], [("?", "", []), ("", "", ["2"])]),
+        (["--port"], [("--port", "", [])]),
+        (["--port", "--host", "::"], [("--port", "", []), ("--host", "", ["::"])]),
+        (["--random-seed", "-1"], [("--random-seed", "", ["-1"])]),
+        (["--cuda-graph-bs-decode", "1", "2", "3", "--port=1"],
+         [("--cuda-graph-bs-decode", "", ["1", "2", "3"]), ("--port", "", ["1"])]),
+        (["--port", "1", "--", "--host"], [("--port", "", ["1"]), ("", "", ["--host"])]),
+        (["--mem-fraction-static 0.8"], [("", "", ["--mem-fraction-static 0.8"])]),
+        (["--nosuch=1"], [("?", "", ["1"])]),
+        (["-", ""], [("", "", ["-"]), ("", "", [""])]),
+    ],
+)  # fmt: skip
+def test_sglang(args: list[str], expected: list[tuple[str, str, list[str]]]) -> None:
+    assert parsed("sglang", *args) == expected
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["-tp", "4", "-n4", "-r=1"],
+         [("--tensor-parallel-size", "", ["4"]), ("--nnodes", "", ["4"]), ("--node-rank", "", ["1"])]),
+        (["--tensor_parallel_size=4"], [("--tensor-parallel-size", "", ["4"])]),
+        (["--speculative_config.method", "mtp"], [("--speculative-config", "method", ["mtp"])]),
+        (["--compilation-config.pass_config.x=true"], [("--compilation-config", "pass_config.x", ["true"])]),
+        (["-cc.mode", "3"], [("--compilation-config", "mode", ["3"])]),
+        (["-O3", "-O=2", "-O", "1"], [("--optimization-level", "", [n]) for n in "321"]),
+        (["--no-async-scheduling"], [("--async-scheduling", "", [])]),
+        (["--served-model-name", "a", "b", "-q", "fp8"],
+         [("--served-model-name", "", ["a", "b"]), ("--quantization", "", ["fp8"])]),
+        (["org/model", "--port", "1"], [("", "", ["org/model"]), ("--port", "", ["1"])]),
+    ],
+)  # fmt: skip
+def test_vllm(args: list[str], expected: list[tuple[str, str, list[str]]]) -> None:
+    assert parsed("vllm", *args) == expected
+
+
+def test_values_know_where_they_stand() -> None:
+    joined, apart = table("sglang").parse(["--port=8000", "--host", "::"])
+
+    assert [(one.index, one.offset) for one in (*joined.values, *apart.values)] == [(0, 7), (2, 0)]
+
+
+def test_engines_without_a_table_have_none() -> None:
+    assert flag_table("custom") is None
+    assert known_variables("custom") == frozenset()
+
+
+@needs_shared
+@pytest.mark.parametrize("engine", ["sglang", "vllm"])
+def test_tables_are_those_of_the_engines_own_parsers(engine: str) -> None:
+    from tools.engine_flags import flag_table as made_flags
+    from tools.engine_flags import variable_table
+
+    assert (DATA / f"{engine}.flags").read_text() == made_flags(SHARED / "flags", engine)
+    assert (DATA / f"{engine}.variables").read_text() == variable_table(SHARED / "flags", engine)
+    (source,) = (SHARED / "flags").glob(f"{engine}-*.json")
+    for flag in json.loads(source.read_text())["flags"]:
+        if flag["positional"]:
+            continue
+        ours = table(engine).find(flag["flags"][0])
+        assert ours
+        assert set(ours.spellings) == set(flag["flags"])
+        assert (ours.arity == "0") != flag["takes_value"]
+
+
+def told(folder: Path, args: str, engine: str = "sglang") -> list[tuple[str, str]]:
+    """Code and underlined text of what lint finds in `args`, the note about the KV pool apart."""
+    text = completed(f'engine = "{engine}"\nargs = [{args}]\n')
+    (folder / "x.recipe.toml").write_text(text)
+    found = call_rcc("lint", "--format", "json", "--ignore", "RCC511", "x.recipe.toml", cwd=folder).json()["findings"]
+    lines = text.splitlines()
+    return [(one["code"], lines[one["line"] - 1][one["column"] - 1 : one["end_column"] - 1]) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ('"--context-length", "128k"', []),
+        ('"--context-length", "1.5x"', [("RCC506", "1.5x")]),
+        ('"--mem-fraction-static=high"', [("RCC506", "high")]),
+        ('"--log-requests-level", "7"', [("RCC507", "7")]),
+        ('"--trust-remote-code=yes"', [("RCC506", "yes")]),
+        ('"--served-model-name", "{{ id }}"', []),
+        ('"--context-length", "{{ vars.length }}"', []),
+        ('"--model", "x"', [("RCC501", '"--model"')]),
+        ('"--nccl-init-addr=a:1"', [("RCC501", '"--nccl-init-addr=a:1"')]),
+        ('"--tp=2", "--tp", "4"', [("RCC501", '"--tp=2"'), ("RCC501", '"--tp"')]),
+        ('"--ep-size", "4", "--expert-parallel-size", "8"', [("RCC504", "--expert-parallel-size")]),
+        ('"--json-model-override-args", \'{"a": [1, 2}\'', [("RCC508", "}")]),
+        ('"--json-model-override-args={\\"a\\": tru}"', [("RCC508", "t")]),
+        ('"--json-model-override-args", "{True: 1}"', [("RCC508", "T")]),
+        ('"--json-model-override-args", "\\"{\\\\\\"a\\\\\\": 1}\\""', [("RCC509", '\\"')]),
+        ('"--unknown", \'{"a": }\'', [("RCC503", "--unknown")]),
+        ('"--served-model-name", \'{"a": }\'', [("RCC508", "}")]),
+        ('"--disable-cuda-graph"', [("RCC514", "--disable-cuda-graph")]),
+        ('"--max-model-len", "1"', [("RCC503", "--max-model-len")]),
+        ('"--gruppe-ü", "1"', [("RCC503", "--gruppe-ü")]),
+    ],
+)  # fmt: skip
+def test_findings_and_their_places(args: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
+    assert told(tmp_path, args) == expected
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        ('"--default-chat-template-kwargs.thinking=true", "--default-chat-template-kwargs.effort=high"', []),
+        ('"--speculative-config", \'{"method": "mtp"}\'', []),
+        ('"--speculative-config", "None"', []),
+        ('"--middleware", "a", "--middleware", "b"', []),
+        ('"--async-scheduling", "--no-async-scheduling"', [("RCC504", "--no-async-scheduling")]),
+        ('"--moe-backend", "Deep-Gemm"', []),
+        ('"--context-length", "1"', [("RCC503", "--context-length")]),
+    ],
+)
+def test_vllm_findings(args: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
+    assert told(tmp_path, args, "vllm") == expected
+
+
+def test_a_flag_of_the_other_engine_is_named_as_such(tmp_path: Path) -> None:
+    told(tmp_path, '"--max-model-len", "1"')
+    ran = call_rcc("lint", "x.recipe.toml", cwd=tmp_path)
+
+    assert "it is a flag of vllm" in ran.out
+
+
+def test_an_engine_that_is_not_built_in_is_a_warning_and_its_flags_go_unchecked(tmp_path: Path) -> None:
+    assert told(tmp_path, '"--whatever"', "sgl-next") == [("RCC502", '"sgl-next"')]
+    assert call_rcc("lint", "x.recipe.toml", cwd=tmp_path).code == 0

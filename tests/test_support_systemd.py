@@ -1,5 +1,6 @@
 """The real systemd that tests hand units to; it also judges our own reader of unit files."""
 
+import os
 from pathlib import Path
 
 from tests.support.images import DUMP
@@ -47,4 +48,4 @@ def test_a_unit_that_fails_is_seen_to_fail(tmp_path: Path) -> None:
         manager.systemctl("start", "--no-block", "it.service")
         manager.wait_for_state("it.service", "failed")
 
-    assert not list(Path("/sys/fs/cgroup").rglob("rcc-test-*"))
+    assert not list(Path("/sys/fs/cgroup").rglob(f"rcc-test-{os.getpid()}"))

@@ -83,7 +83,8 @@ def test_every_code_makes_a_rule_that_github_takes() -> None:
 def test_sarif_keeps_the_gravest_of_too_many() -> None:
     source = Source("x.toml", "a\n" * 30_000)
     many = [finding("RCC601", "m", Place(source, Span(2 * n, 2 * n + 1))) for n in range(25_010)]
-    run = valid_run(render([*many, finding("RCC201", "e", Place(source, Span(50_100, 50_101)))], "sarif"))
+    text = render([*many, finding("RCC201", "e", Place(source, Span(50_100, 50_101)))], "sarif")
+    (run,) = json.loads(text)["runs"]
 
     assert len(run["results"]) == 25_000
     assert run["results"][-1]["ruleId"] == "RCC201"

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +15,8 @@ from hypothesis import given, settings
 
 from rcc.diagnostic import has_errors
 from rcc.plan.model import Mount, Plan, Rank
-from rcc_targets.systemd import target, words
+from rcc_targets.common.render import Encoded
+from rcc_targets.systemd import target, units, words
 from tests.support import facts
 from tests.support.docker_argv import DockerRun, docker_run
 from tests.support.docker_plan import differences
@@ -124,6 +126,12 @@ def test_a_naive_encoder_is_found_out(name: str) -> None:
 
     with patch.object(words, "_escaped", mutant):
         assert any(_is_wrong(with_case(case)) for case in cases)
+
+
+@pytest.mark.parametrize("naive", [shlex.quote, str, lambda text: f'"{text}"'], ids=["shell quotes", "bare", "quotes"])
+def test_a_naive_word_is_found_out(naive: Callable[[str], str]) -> None:
+    with patch.object(units, "word", lambda text: Encoded(naive(text))):
+        assert any(_is_wrong(with_case(case)) for case in ARGUMENTS if not case.refused_by("systemd_exec"))
 
 
 def _is_wrong(plan: Plan) -> bool:

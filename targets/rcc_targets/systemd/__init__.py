@@ -48,9 +48,7 @@ def emit(plan: Plan) -> Emitted:
 
 
 def _too_long(units: Units) -> Iterator[Finding]:
-    from rcc_targets.systemd.units import command
-
-    size = len(command(units.run, units.files).encode())
+    size = len(units.run.encode())
     if size >= LONGEST_LINE:
         yield finding(
             "RCC1041",
@@ -99,7 +97,7 @@ def _environment() -> Environment:
     from rcc_targets.common.render import Encoder, environment
     from rcc_targets.shell.words import options
     from rcc_targets.systemd import words
-    from rcc_targets.systemd.units import command, make_folder
+    from rcc_targets.systemd.units import make_folder
 
     filters: dict[str, Encoder] = {
         "comment": comment,
@@ -111,7 +109,6 @@ def _environment() -> Environment:
         "path_word": words.path_word,
         "list_of_units": words.list_of_units,
         "make_folder": make_folder,
-        "command": command,
         "options": options,
     }
     return environment(Path(__file__).parent / "templates", filters)

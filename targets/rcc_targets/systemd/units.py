@@ -27,7 +27,7 @@ class Units:
     files: str
     exists: tuple[str, ...]
     caches: tuple[str, ...]
-    run: tuple[Group, ...]
+    run: Encoded
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -65,14 +65,15 @@ class Units:
 
 def units_of(plan: Plan, rank: Rank) -> Units:
     """What the units of a rank are filled with."""
+    files = f"{LIBRARY}/{plan.id}/current/files"
     return Units(
         plan=plan,
         rank=rank,
         prefix=f"rcc-{plan.id}",
-        files=f"{LIBRARY}/{plan.id}/current/files",
+        files=files,
         exists=tuple(_must_exist(rank)),
         caches=tuple(str(mount.source) for mount in rank.container.mounts if mount.kind == "cache"),
-        run=_run(plan, rank),
+        run=command(_run(plan, rank), files),
     )
 
 

@@ -6,6 +6,7 @@ program; so quotes protect neither `%` nor `$` (systemd.syntax(7), systemd.servi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from posixpath import dirname
 
@@ -15,6 +16,12 @@ from rcc_targets.common.render import Encoded
 HOME = "%h"
 """The specifier for the home of who runs the manager: of root, for units of the system."""
 
+# Control characters, and what Unicode calls no character, which systemd refuses to read.
+_NO_CHARACTERS = "\ufdd0-\ufdef" + "".join(
+    chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF)
+)
+_UNSAYABLE = re.compile(f"[\x00-\x1f\x7f{_NO_CHARACTERS}]")
+_SPECIAL = re.compile(f'[\x00-\x1f\x7f"\\\\%${_NO_CHARACTERS}]')
 _SHORT = {"\\": "\\\\", '"': '\\"', "%": "%%", "$": "$$", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -50,7 +57,7 @@ def path_word(path: str) -> Encoded:
 
     A path that cannot be said there gives way to the nearest folder above it that can.
     """
-    while not _sayable(path):
+    while _UNSAYABLE.search(path):
         path = dirname(path)
     start, rest = (HOME, path[1:]) if path.startswith("~/") else ("", path)
     return Encoded('"' + start + rest.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%") + '"')
@@ -58,7 +65,7 @@ def path_word(path: str) -> Encoded:
 
 def line(value: object) -> Encoded:
     """The rest of a line that knows no quotes, as of Description=; what it cannot say becomes a blank."""
-    kept = "".join(one if _sayable(one) else " " for one in str(value))
+    kept = _UNSAYABLE.sub(" ", str(value))
     return Encoded(" ".join(kept.split()).rstrip("\\").replace("%", "%%"))
 
 
@@ -73,16 +80,8 @@ def fits_line(text: str) -> bool:
 
 
 def _escaped(text: str) -> str:
-    return "".join(_SHORT.get(one) or _raw_or_hex(one) for one in text)
+    return _SPECIAL.sub(lambda found: _SHORT.get(found[0]) or _hex(found[0]), text)
 
 
-def _sayable(text: str) -> bool:
-    return not any(_raw_or_hex(one) != one for one in text)
-
-
-def _raw_or_hex(character: str) -> str:
-    """Control characters, and what Unicode calls no character, as bytes: systemd refuses to read them."""
-    code = ord(character)
-    if code < 0x20 or code == 0x7F or 0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE:
-        return "".join(f"\\x{byte:02x}" for byte in character.encode())
-    return character
+def _hex(character: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in character.encode())

@@ -22,11 +22,16 @@ from tests.support.stub_docker import StubDocker, stub_docker
 pytestmark = needs("dash", "busybox", "bash")
 in_every_shell = pytest.mark.parametrize("shell", sorted(SHELLS))
 
+STATUS_FORMAT = '{{.State.Status}} {{index .Config.Labels "dev.rcc.plan"}} {{with .State.Health}}{{.Status}}{{end}}'
+STATUS = ("container", "inspect", "--format", STATUS_FORMAT)
 STATE = ("container", "inspect", "--format", "{{.State.Status}}")
 UP = ("container", "inspect", "--format", '{{.State.Status}} {{index .Config.Labels "dev.rcc.plan"}}')
 OWNER_FORMAT = '{{index .Config.Labels "dev.rcc.id"}} {{index .Config.Labels "dev.rcc.target"}}'
 OWNER = ("container", "inspect", "--format", OWNER_FORMAT)
 PORTS = ("container", "inspect", "--format", '{{index .Config.Labels "dev.rcc.ports"}}')
+
+
+OURS = ("--filter", "label=dev.rcc.id=hello", "--filter", "label=dev.rcc.target=shell")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +143,10 @@ def test_another_build_is_checked_first_then_replaced(node: Make) -> None:
         code, text = here.said("prepare")
 
         assert code == 0, text
-        # The port of the one that runs counts as free; for a start, which finds it still taken, it does not.
+        # The port of the one that runs counts as free; once that one has ended, it does not.
         assert here.verbs == []
-        here.docker.answer("ps", out="")
-        code, text = here.said("start")
+        here.docker.answer("ps", "--all", "--quiet", *OURS, "--filter", "status=running", out="")
+        code, text = here.said("up")
         assert (code, f"port {port} is taken" in text, here.started) == (1, True, [])
 
 
@@ -234,17 +239,18 @@ def test_status_tells_what_runs(node: Make) -> None:
     here = node(single())
     assert here.said("status") == (1, "hello-rank0 on spark1: not there\n")
 
-    here.docker.answer(*STATE, out="exited\n")
+    here.docker.answer(*STATUS, out="exited sha256:x \n")
     end = "{{.State.Status}} with {{.State.ExitCode}}{{if .State.OOMKilled}}, out of memory{{end}}"
     here.docker.answer("container", "inspect", "--format", end, out="exited with 137, out of memory\n")
     assert here.said("status") == (1, "hello-rank0 on spark1: exited with 137, out of memory\n")
 
-    runs(here)
-    health = "{{if .State.Health}}{{.State.Health.Status}}{{end}}"
-    here.docker.answer("container", "inspect", "--format", health, out="healthy\n")
+    here.docker.answer(*STATUS, out=f"running {here.plan.plan} healthy\n")
     assert here.said("status") == (0, "hello-rank0 on spark1: running, healthy\n")
 
-    runs(here, "sha256:other")
+    here.docker.answer(*STATUS, out=f"running {here.plan.plan} \n")
+    assert here.said("status") == (0, "hello-rank0 on spark1: running\n")
+
+    here.docker.answer(*STATUS, out="running sha256:other healthy\n")
     assert here.said("status") == (1, "hello-rank0 on spark1: running, healthy, but of another build\n")
 
 

@@ -299,6 +299,15 @@ def test_binary_files_are_carried_as_they_are(tmp_path: Path) -> None:
     assert not differences(plan, files_of(plan), tmp_path)
 
 
+def own_variables(entrypoint: tuple[str, ...]) -> Plan:
+    """A group whose ranks differ in a variable, so that a shell stands before the engine."""
+    plan = four()
+    for rank in plan.ranks:
+        fields = {"entrypoint": entrypoint, "enter": None, "late_env": {}, "env": {"IP": str(rank.fabric)}}
+        plan = with_rank(with_container(plan, rank.rank, **fields), rank.rank, gid=None, staging=())
+    return plan
+
+
 @pytest.mark.parametrize(
     ("plan", "code"),
     [
@@ -316,6 +325,7 @@ def test_binary_files_are_carried_as_they_are(tmp_path: Path) -> None:
         (with_rank(four(), 2, gpus=2), "RCC1030"),
         (with_container(four(), 1, env={"A.B": "1"}), "RCC1021"),
         (single(labels={"a b": "x"}), "RCC1033"),
+        (own_variables(("-x",)), "RCC1004"),
     ],
 )
 def test_what_kubernetes_cannot_say_is_told(plan: Plan, code: str) -> None:

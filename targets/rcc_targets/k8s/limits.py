@@ -9,10 +9,10 @@ from rcc.diagnostic import Finding, finding
 from rcc.plan.model import Container, FileRef, Plan
 from rcc_targets.common.finding import IDENTIFIER, OF_THE_SHELL, shown
 from rcc_targets.k8s.config import LARGEST, ConfigMap
-from rcc_targets.k8s.crew import LWS_INDEX, OWN_INDEX, crews, is_group
+from rcc_targets.k8s.crew import LWS_INDEX, OWN_INDEX, Crew, crews, is_group
 from rcc_targets.k8s.pod import host_name, privileged
 from rcc_targets.k8s.probes import asked_of
-from rcc_targets.k8s.process import own_names
+from rcc_targets.k8s.process import own_names, process
 
 ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 KEY_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -79,6 +79,7 @@ def _variables(plan: Plan) -> Iterator[Finding]:
                     help="use a name of letters, digits, `-`, `_` and `.`, no digit first, that no controller sets",
                 )
     for crew in crews(plan):
+        yield from _program(plan, crew)
         for name in own_names(crew):
             if not IDENTIFIER.fullmatch(name) or OF_THE_SHELL.fullmatch(name):
                 yield finding(
@@ -86,6 +87,18 @@ def _variables(plan: Plan) -> Iterator[Finding]:
                     f"the variable `{shown(name)}` differs between ranks and does not survive the shell that sets it",
                     help="use a name of letters, digits and `_` that no shell uses itself",
                 )
+
+
+def _program(plan: Plan, crew: Crew) -> Iterator[Finding]:
+    """A shell before the engine reads such a program as an option; where the plan has one, all targets refuse it."""
+    for rank in crew.ranks:
+        program = rank.container.entrypoint[:1]
+        if program and program[0].startswith("-") and not rank.container.enter and process(plan, crew).scripts:
+            yield finding(
+                "RCC1004",
+                f"the program `{shown(program[0])}` begins with `-`, and a shell stands before it in Kubernetes",
+                help="call it by a path: shells read it as an option of `exec`",
+            )
 
 
 def _differences(plan: Plan) -> Iterator[Finding]:

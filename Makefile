@@ -14,7 +14,7 @@ help:
 	@echo 'make test          run every test (those that need a missing program skip and name it)'
 	@echo 'make lint          style, types and generated pages'
 	@echo 'make format        put the code into the house style'
-	@echo 'make bench         how long rcc takes, as ratios within one run'
+	@echo 'make bench         how long rcc takes, as ratios within one run; how fast a node stages'
 	@echo 'make fuzz          the property tests again, with many more examples'
 	@echo 'make docs          write the generated pages'
 	@echo 'make requirements  pin the newest releases that pyproject.toml allows'
@@ -38,6 +38,7 @@ format: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m tools.bench
+	@$(BIN)/python -m tools.bench_staging
 
 fuzz: $(READY)
 	@$(BIN)/python -m pytest -q -m fuzz --hypothesis-profile=fuzz $(ARGS)

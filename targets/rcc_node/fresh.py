@@ -96,8 +96,7 @@ def _pack(job: Job, source: Source, work: Ledger, current: Ledger | None) -> int
             _forget(work, number)
         todo, left = _remaining(work)
         refuse_little_space(job, work.goal.staged, left)
-        for number in fresh:
-            files.create(number)
+        files.create(fresh)
         progress = job.progress("packing", work.goal.staged)
         progress.add(work.goal.staged - left, fresh=False)
         Packer(job.place, work, source, files, progress).pack(todo)
@@ -182,9 +181,9 @@ def _difference(job: Job, before: Goal) -> str:
 def _compare(job: Job, source: Source, work: Ledger, mend: bool) -> None:
     files = work.goal.files
     with outputs.opened(job.place, "", files) as staged:
-        for number, file in enumerate(files):
-            if mend:
-                staged.create(number)
+        if mend:
+            staged.create(range(len(files)))
+        for file in files:
             job.place.adopt(file.name)
         todo, left = _remaining(work)
         progress = job.progress("comparing", left)

@@ -33,14 +33,18 @@ class Seal:
 
     def break_(self, place: Place) -> None:
         """Takes both away, before the first byte that they speak of changes."""
-        place.remove(STAMP)
-        if self.manifest:
-            place.remove(self.manifest[0])
+        names = [STAMP, *([self.manifest[0]] if self.manifest else [])]
+        for name in names:
+            place.remove(name)
+        place.sync(names)
 
     def write(self, place: Place) -> None:
+        """Puts them there, when all that they speak of is on the disk: the stamp last."""
         if self.manifest:
             place.write(*self.manifest)
+            place.sync([self.manifest[0]])
         place.write(STAMP, self.stamp)
+        place.sync([STAMP])
 
 
 def install(place: Place, area: str, seal: Seal, obsolete: Iterable[str]) -> None:
@@ -51,6 +55,7 @@ def install(place: Place, area: str, seal: Seal, obsolete: Iterable[str]) -> Non
         "obsolete": sorted(obsolete),
     }
     place.write(f"{area}/{_MARK}", json.dumps(mark).encode())
+    place.sync([f"{area}/{_MARK}"])
     finish(place, area)
 
 
@@ -65,11 +70,13 @@ def finish(place: Place, area: str) -> bool:
     seal.break_(place)
     for name in mark["obsolete"]:
         place.remove(name)
-    for path in place.files(f"{area}/files"):
-        place.rename(path, path.removeprefix(f"{area}/files/"))
+    moves = {path: path.removeprefix(f"{area}/files/") for path in place.files(f"{area}/files")}
     for name in ("hashes", "ledger.json"):
         if place.size(f"{area}/{name}") is not None:
-            place.rename(f"{area}/{name}", f"{HERE}/{name}")
+            moves[f"{area}/{name}"] = f"{HERE}/{name}"
+    for old, new in moves.items():
+        place.rename(old, new)
+    place.sync([*moves.values(), *mark["obsolete"], STAMP])
     seal.write(place)
     place.remove_folder(area)
     return True

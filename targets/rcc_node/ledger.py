@@ -78,8 +78,8 @@ def create(place: Place, folder: str, goal: Goal) -> Ledger:
     seal = hashlib.sha256(text.encode()).hexdigest()
     fd = place.open(f"{folder}/hashes", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     os.ftruncate(fd, len(Chunks(goal.files)) * _LINE)
-    os.fsync(fd)
     place.write(f"{folder}/ledger.json", f"{text}\n{seal}\n".encode())
+    place.sync([f"{folder}/ledger.json"])
     return Ledger(goal, seal, fd)
 
 

@@ -25,8 +25,7 @@ def mended(job: Job, current: Ledger, damage: Damage) -> Result:
         refuse_changed(job, current.goal, job.goal(source))
         seal.break_(job.place)
         with outputs.opened(job.place, "", current.goal.files) as files:
-            for number in damage.files:
-                files.create(number)
+            files.create(damage.files)
             progress = job.progress("repairing", length_of(current, damage.chunks))
             Packer(job.place, writable, source, files, progress).mend(damage.chunks)
     finally:

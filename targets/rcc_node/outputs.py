@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from rcc_node.goal import StagedFile
@@ -37,14 +37,13 @@ class Outputs:
         """Whether a file exists and has its size."""
         return self._place.size(self.path(number)) == self._files[number].size
 
-    def create(self, number: int) -> None:
-        """Gives a file its size; what is new of it is hole."""
-        path = self.path(number)
-        fd = self._place.open(path, os.O_RDWR | os.O_CREAT)
-        os.ftruncate(fd, self._files[number].size)
-        os.fsync(fd)
-        os.close(fd)
-        self._place.sync_folder_of(path)
+    def create(self, numbers: Collection[int]) -> None:
+        """Gives files their size; what is new of them is hole."""
+        for number in numbers:
+            fd = self._place.open(self.path(number), os.O_RDWR | os.O_CREAT)
+            os.ftruncate(fd, self._files[number].size)
+            os.close(fd)
+        self._place.sync(self.path(number) for number in numbers)
 
     def close(self) -> None:
         for handle in self._handles.values():

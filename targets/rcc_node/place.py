@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from rcc_node.errors import NodeError
@@ -115,7 +115,7 @@ class Place:
             return file.read()
 
     def write(self, name: str, data: bytes) -> None:
-        """Replaces a file in one step: after a crash it is the old one or the new one, whole."""
+        """Replaces a file in one step: after a crash it is the old one or the new one, whole; which, `sync` decides."""
         temporary = name + ".tmp"
         fd = self.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         with os.fdopen(fd, "wb") as file:
@@ -125,24 +125,22 @@ class Place:
         self.rename(temporary, name)
 
     def rename(self, old: str, new: str) -> None:
-        """Moves a file, both of its folders synced."""
+        """Moves a file."""
         old_parts, new_parts = _parts(old), _parts(new)
         with self.folder(old_parts[:-1]) as source, self.folder(new_parts[:-1], create=True) as target:
             os.rename(old_parts[-1], new_parts[-1], src_dir_fd=source, dst_dir_fd=target)
-            os.fsync(target)
-            os.fsync(source)
 
-    def sync_folder_of(self, name: str) -> None:
-        """Makes a new name durable."""
-        with self.folder(_parts(name)[:-1]) as folder:
-            os.fsync(folder)
+    def sync(self, names: Iterable[str]) -> None:
+        """Makes it durable that these files are there, or are not: a sync for each folder that they lie in."""
+        for parts in sorted({tuple(_parts(name)[:-1]) for name in names}):
+            with suppress(FileNotFoundError), self.folder(list(parts)) as folder:
+                os.fsync(folder)
 
     def remove(self, name: str) -> None:
         """Removes a file if it is there."""
         parts = _parts(name)
         with suppress(FileNotFoundError), self.folder(parts[:-1]) as folder:
             os.unlink(parts[-1], dir_fd=folder)
-            os.fsync(folder)
 
     def remove_folder(self, name: str) -> None:
         """Removes a folder and all below it, if it is there."""

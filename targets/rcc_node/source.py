@@ -21,7 +21,7 @@ from rcc_node.quick import dataclass
 DEADLINE = 7.0
 """Seconds that one question may take. With the start of the program the user hears of a dead NAS in ten."""
 
-READERS = 4
+READERS = 8
 """Reads in flight: a NAS with latency needs several, one disk is not slowed by them."""
 
 READ_LIMIT = 1 << 20

@@ -278,6 +278,19 @@ def test_builds_take_turns_and_leave_nothing(node: Node) -> None:
     assert list(node.library.iterdir()) == []
 
 
+def test_an_installation_that_was_cut_short_is_done_again(node: Node) -> None:
+    node.installed(node.folder(engine(node, "first"), "a"))
+    node.wait_for_start("first")
+    second, systemctl = node.folder(engine(node, "second"), "b"), node.work / "bin/systemctl"
+    text = systemctl.read_text()
+    systemctl.write_text(text.replace("exec", '[ "$1" = daemon-reload ] && exit 1\nexec'))
+    assert node.install(second).returncode == 1
+
+    systemctl.write_text(text)
+    node.installed(second)
+    node.wait_for_start("second")
+
+
 def test_a_build_that_cannot_start_leaves_the_old_one_as_it_was(node: Node) -> None:
     node.installed(node.folder(engine(node, "first"), "a"))
     node.wait_for_start("first")

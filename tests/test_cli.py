@@ -51,6 +51,9 @@ def test_every_command_explains_itself_within_a_fixed_width(name: str, tmp_path:
         (["build"], "there is no rcc.toml"),
         (["freeze", "x", "--label", "a/b"], "A label is"),
         (["freeze", "x", "--label", "a", "--at", "yesterday"], "is no time"),
+        (["build", "x", "--id", "../../etc"], "1 to 40 of"),
+        (["plan", "x", "--id", "x" * 80], "1 to 40 of"),
+        (["plan", "x", "--id", ""], "1 to 40 of"),
     ],
 )
 def test_wrong_usage_is_said_and_ends_with_2(arguments: list[str], said: str, tmp_path: Path) -> None:

@@ -124,6 +124,13 @@ def test_a_wrong_type_says_how_to_write_it() -> None:
     assert found.help == "write it without quotes: `30000`"
 
 
+@pytest.mark.parametrize("recipe", [CUSTOM + 'name = "a\\u0000b"\n', CUSTOM.replace("thing", "x" * 80, 1)])
+def test_a_value_that_cannot_be_says_what_to_do(recipe: str) -> None:
+    _, (found,) = load_texts(recipe)
+
+    assert found.help
+
+
 def test_an_engine_needs_a_model() -> None:
     lines = refused('id = "x"\nengine = "sglang"\ndocker_image = "x:1"\n', ONE_NODE)
 

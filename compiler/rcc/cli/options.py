@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from rcc.recipe.identity import ID, ID_IN_WORDS
 from rcc.resolve.model import Options
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -23,6 +25,13 @@ out_option = click.option(
     "-o", "--out", metavar="PATH", help="The link, or folder, of the result (from the working folder; default: result)."
 )
 
+
+def _id(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is None or re.fullmatch(ID, value):
+        return value
+    raise click.BadParameter(f"it is {ID_IN_WORDS}")
+
+
 _PLAN_OPTIONS = (
     click.option("--nodes", metavar="A,B,...", help="The nodes to use, in rank order; else the cluster's first ones."),
     click.option("--topology", metavar="NAME", help="The NCCL profile, in place of the recipe's or the cluster's."),
@@ -31,7 +40,9 @@ _PLAN_OPTIONS = (
         "--k8s-workload", type=click.Choice(["lws", "statefulset"]), default="lws", show_default=True,
         help="What holds the ranks on Kubernetes.",
     ),
-    click.option("--id", "id", metavar="ID", help="What things are called, in place of the recipe's id."),
+    click.option(
+        "--id", "id", metavar="ID", callback=_id, help="What things are called, in place of the recipe's id."
+    ),
     click.option("--locked", is_flag=True, help="Refuse anything that is not pinned."),
     click.option("--frozen", is_flag=True, help="Take the lock as it is, uncompared."),
 )  # fmt: skip

@@ -6,6 +6,7 @@ import posixpath
 import re
 
 ID = r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?"
+ID_IN_WORDS = "1 to 40 of `a-z`, `0-9` and `-`, a letter first and no `-` last"
 _SUFFIX = ".recipe.toml"
 
 

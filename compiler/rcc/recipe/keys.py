@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rcc.recipe.identity import ID
+from rcc.recipe.identity import ID, ID_IN_WORDS
 from rcc.recipe.model import AssertBlock, ExtraMount, FurtherModel, HealthcheckKeys, Raw, Recipe, StagingBlock
 from rcc.recipe.shape import (
     Language,
@@ -71,7 +71,7 @@ def pair(soft: int, hard: int) -> tuple[int, int]:
     return (soft, hard)
 
 
-identifier = string(ID, "1 to 40 of `a-z`, `0-9` and `-`, a letter first and no `-` last", "RCC207")
+identifier = string(ID, ID_IN_WORDS, "RCC207", hint="choose another: an id is never altered")
 absolute = string(ABSOLUTE, "an absolute path without `..`")
 model = string(f"{REPO}|{ABSOLUTE}", "a Hugging Face repo id (`org/name`) or an absolute path without `..`")
 revision = string(REVISION, "a branch, a tag or a commit")

@@ -90,7 +90,8 @@ def string(pattern: str | None = None, what: str = "a string", code: str = "RCC2
         elif pattern and not re.fullmatch(pattern, value):
             problems.append(Problem(path, code, f"`{dotted(path)}` must be {what}, not `{shown(value)}`", hint))
         elif "\0" in value:
-            problems.append(Problem(path, "RCC205", f"`{dotted(path)}` holds a NUL, which no process can be given"))
+            message = f"`{dotted(path)}` holds a NUL, which no process can be given"
+            problems.append(Problem(path, "RCC205", message, "remove it"))
         return value
 
     return shape

@@ -118,6 +118,15 @@ def test_every_problem_of_a_file_is_reported() -> None:
     assert [line.split()[0] for line in lines] == ["RCC201", "RCC204", "RCC204", "RCC202"]
 
 
+def test_every_missing_key_is_named() -> None:
+    assert refused('id = "x"\nextra_mounts = [{}]\n') == [
+        "RCC204 1:1 the file has no `docker_image`",
+        "RCC204 1:1 the file has no `engine`",
+        "RCC204 2:1 `extra_mounts[0]` has no `container`",
+        "RCC204 2:1 `extra_mounts[0]` has no `host`",
+    ]
+
+
 def test_a_wrong_type_says_how_to_write_it() -> None:
     _, (found,) = load_texts(CUSTOM + 'port = "30000"\n')
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Protocol
 
 from rcc.diagnostic import Finding, Findings, Label, finding
@@ -24,10 +23,10 @@ class Placed(Protocol):
 
 
 def refused(file: Placed, problems: Iterable[Problem], language: Language) -> Findings:
-    """The findings: the schema's where it refuses the same value, and the reader's own for all else."""
-    by_schema = {problem.path: problem for problem in _schema_problems(file.values, language)}
-    own = [replace(one, message=by_schema.get(one.path, one).message) for one in problems]
-    return tuple(_captured(file, one, language) or _placed(file, one) for one in own)
+    """The findings: the schema's where it says the same, and the reader's own for all else."""
+    by_schema = {(one.path, one.message): one for one in _schema_problems(file.values, language)}
+    said = [by_schema.get((one.path, one.message), one) for one in problems]
+    return tuple(_captured(file, one, language) or _placed(file, one) for one in said)
 
 
 def _placed(file: Placed, problem: Problem) -> Finding:

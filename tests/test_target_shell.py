@@ -238,7 +238,7 @@ def test_what_the_real_docker_asks_for(daemon: FakeDaemon) -> None:
     }
     assert [device["PathOnHost"] for device in host["Devices"]] == ["/dev/infiniband"]
     assert host["DeviceRequests"][0]["Count"] == -1
-    assert host["CapAdd"] == ["CAP_IPC_LOCK"]
+    assert [name.removeprefix("CAP_") for name in host["CapAdd"]] == ["IPC_LOCK"]
     assert (host["NetworkMode"], host["IpcMode"], host["OomScoreAdj"]) == ("host", "private", 500)
     assert host["LogConfig"] == {"Type": "json-file", "Config": {"max-size": "10m", "max-file": "5"}}
     assert body["Healthcheck"]["Test"][0] == "CMD-SHELL"

@@ -38,7 +38,6 @@ format: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m tools.bench
-	@$(BIN)/python -m tools.bench_staging
 
 fuzz: $(READY)
 	@$(BIN)/python -m pytest -q -m fuzz --hypothesis-profile=fuzz $(ARGS)

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from rcc_node.build import zipapp
+from rcc_node.preflight import CHECKS
 from tests.support.checkpoint import make, standard
 from tests.support.node import rows_node
 from tests.support.paths import ROOT
@@ -141,6 +143,17 @@ def test_the_archive_stages(program: Path, tmp_path: Path) -> None:
     arguments = node.command("stage")[3:]
     assert run(program, *arguments).returncode == 0
     assert run(program, "verify", "--full", *arguments[1:]).returncode == 0
+
+
+def test_the_reference_has_every_message_and_every_key() -> None:
+    page = (ROOT / "docs" / "reference" / "node.md").read_text()
+    sources = [path.read_text() for path in PACKAGE.glob("*.py")]
+    names = {name for text in sources for name in re.findall(r'(?:NodeError|Error)\(\s*"([a-z-]+)"', text)}
+    keys = set(re.findall(r'take\("([a-z_]+)"', (PACKAGE / "plan.py").read_text()))
+    assert len(names) > 20
+    assert len(keys) > 30
+    missing = sorted(word for word in {*names, *keys, *CHECKS} if f"`{word}`" not in page)
+    assert missing == []
 
 
 @pytest.mark.parametrize("arguments", [(), ("launch",), ("stage",), ("stage", "--plan", "x", "--rank", "one")])

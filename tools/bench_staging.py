@@ -1,7 +1,7 @@
-"""How fast staging is, against dd and plain sha256 on the same disk: `python -m tools.bench_staging [FOLDER]`.
+"""How fast staging is, against dd and plain sha256 on the same disk: `python -m tools.bench staging`.
 
 Disks swing several-fold from run to run, so what is compared runs in turns, and the spread is printed. Takes a few
-minutes and 6 GiB below FOLDER (default: the folder for temporary files).
+minutes and 6 GiB below TMPDIR, which is best on a real disk.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ THREADS = min(2 * (os.cpu_count() or 1), 16)
 
 def main() -> int:
     """Prints a line for each figure; 1 where one is over its bound."""
-    folder = Path(tempfile.mkdtemp(prefix="rcc-bench-", dir=sys.argv[1] if sys.argv[1:] else None))
+    folder = Path(tempfile.mkdtemp(prefix="rcc-bench-"))
     try:
         (folder / "rcc-node.pyz").write_bytes(zipapp())
         held = [*_copying(folder), *_sampling(folder)]

@@ -25,6 +25,9 @@ MODEL = "a Hugging Face repo id (`org/name`) or an absolute path without `..`"
         ("-1k", None),
         ("1  k", None),
         ("1k\n", None),
+        ("8388607t", 8388607 << 40),
+        ("8388608t", None),
+        ("9" * 5000, None),
     ],
 )
 def test_sizes_are_docker_s(text: str, size: int | None) -> None:
@@ -33,7 +36,19 @@ def test_sizes_are_docker_s(text: str, size: int | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("90s", 90), ("45m", 2700), ("1h30m", 5400), ("1.5m", 90), ("0.5s", None), ("90", None), ("", None), ("1d", None)],
+    [
+        ("90s", 90),
+        ("45m", 2700),
+        ("1h30m", 5400),
+        ("1.5m", 90),
+        ("0.5s", None),
+        ("90", None),
+        ("", None),
+        ("1d", None),
+        ("596523h", 2147482800),
+        ("596524h", None),
+        ("9" * 5000 + "s", None),
+    ],
 )
 def test_durations_are_docker_s_in_whole_seconds(text: str, seconds: int | None) -> None:
     assert parse_duration(text) == seconds
@@ -80,6 +95,13 @@ def test_an_id_is_never_altered() -> None:
         ("port = 1.0", "RCC202 4:8 `port` must be an integer, not a float"),
         ("port = 70000", "RCC203 4:8 `port` must be 1 to 65535, not 70000"),
         ('shm_size = "55GBs"', "RCC205 4:12 `shm_size` must be a size such as `32gb`, not `55GBs`"),
+        ('shm_size = "8388608t"', f"RCC203 4:12 `shm_size` must be at most {2**63 - 1} bytes, not `8388608t`"),
+        (f"shm_size = {2**63}", f"RCC203 4:12 `shm_size` must be 0 to {2**63 - 1}, not {2**63}"),
+        (
+            'stop_grace = "596524h"',
+            f"RCC205 4:14 `stop_grace` must be whole seconds, at most {2**31 - 1}, not `596524h`",
+        ),
+        ('requires_rcc = ">=9999999999"', "RCC205 4:16 `>=9999999999` is not a version range"),
         ("prot = 1", "RCC201 4:1 unknown key `prot`"),
         (
             'model = "a/b/../../c"',

@@ -7,6 +7,7 @@ from typing import Any
 from rcc.recipe.identity import ID, ID_IN_WORDS
 from rcc.recipe.model import AssertBlock, ExtraMount, FurtherModel, HealthcheckKeys, Raw, Recipe, StagingBlock
 from rcc.recipe.shape import (
+    LARGEST,
     Language,
     Problem,
     Problems,
@@ -22,7 +23,7 @@ from rcc.recipe.shape import (
     shown,
     string,
 )
-from rcc.recipe.size import DURATION, SIZE, parse_duration, parse_size
+from rcc.recipe.size import DURATION, MAX_DURATION, SIZE, parse_duration, parse_size
 from rcc.source import Path
 
 ENV_NAME = r"[^=\0]+"
@@ -43,9 +44,14 @@ def size(value: Any, path: Path, problems: Problems) -> Any:
     """A size in bytes: `32gb`, `512 MiB`, or a number of bytes."""
     if type(value) is int:
         return integer(0)(value, path, problems)
-    if _size_text(value, path, problems) and isinstance(value, str):
-        return parse_size(value)
-    return None
+    if not _size_text(value, path, problems):
+        return None
+    size = parse_size(value)
+    if size is None:
+        problems.append(
+            Problem(path, "RCC203", f"`{dotted(path)}` must be at most {LARGEST} bytes, not `{shown(value)}`")
+        )
+    return size
 
 
 def _size_text(value: Any, path: Path, problems: Problems) -> bool:
@@ -62,7 +68,8 @@ def duration(value: Any, path: Path, problems: Problems) -> Any:
         return None
     seconds = parse_duration(value)
     if seconds is None:
-        problems.append(Problem(path, "RCC205", f"`{dotted(path)}` must be whole seconds, not `{shown(value)}`"))
+        message = f"`{dotted(path)}` must be whole seconds, at most {MAX_DURATION}, not `{shown(value)}`"
+        problems.append(Problem(path, "RCC205", message))
     return seconds
 
 

@@ -72,7 +72,7 @@ def _satisfies(version: str, wanted: str) -> bool | None:
     own = _numbers(version)
     results = []
     for clause in wanted.split(","):
-        match = re.fullmatch(r"\s*(>=|<=|==|!=|<|>)\s*(\d+(?:\.\d+)*)\s*", clause)
+        match = re.fullmatch(r"\s*(>=|<=|==|!=|<|>)\s*(\d{1,9}(?:\.\d{1,9})*)\s*", clause)
         if not match:
             return None
         other = _numbers(match[2])

@@ -40,6 +40,9 @@ class Language:
     tables: Mapping[str, Mapping[str, Shape]]
 
 
+LARGEST = 2**63 - 1
+"""The largest integer that everybody who is handed one can read."""
+
 _TYPES = {
     bool: "a boolean",
     int: "an integer",
@@ -103,14 +106,14 @@ def shown(value: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def integer(low: int, high: int | None = None) -> Shape:
+def integer(low: int, high: int = LARGEST) -> Shape:
     """An integer within bounds, both included."""
 
     def shape(value: Any, path: Path, problems: Problems) -> Any:
         if type(value) is not int:
             _wrong_type(value, path, "an integer", problems)
-        elif value < low or (high is not None and value > high):
-            bounds = f"at least {low}" if high is None else f"{low} to {high}"
+        elif not low <= value <= high:
+            bounds = f"at least {low}" if value < low and high == LARGEST else f"{low} to {high}"
             problems.append(Problem(path, "RCC203", f"`{dotted(path)}` must be {bounds}, not {value}"))
         return value
 

@@ -4,33 +4,39 @@ from __future__ import annotations
 
 import re
 
+from rcc.recipe.shape import LARGEST
+
 SIZE = r"\d+(\.\d+)? ?([kKmMgGtT][iI]?)?[bB]?"
 DURATION = r"(\d+(\.\d+)?(h|m|s))+"
+MAX_DURATION = 2**31 - 1
+"""Seconds that everybody who is handed a duration can count."""
 
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
+_LONGEST = 100
+"""Characters of a text that is still worth counting."""
 
 
 def parse_size(text: str) -> int | None:
-    """Bytes, in powers of 1024; a bare number is bytes. None where the text is no size."""
-    if not re.fullmatch(SIZE, text):
+    """Bytes, in powers of 1024; a bare number is bytes. None where the text is no size, or more than `LARGEST`."""
+    if len(text) > _LONGEST or not re.fullmatch(SIZE, text):
         return None
     number = re.match(r"\d+(\.\d+)?", text)
     assert number
     unit = text[number.end() :].strip().lower().removesuffix("b").removesuffix("i")
     whole, _, fraction = number[0].partition(".")
-    scaled = int(whole + fraction) << 10 * _UNITS[unit]
-    return scaled // 10 ** len(fraction)
+    size = (int(whole + fraction) << 10 * _UNITS[unit]) // 10 ** len(fraction)
+    return size if size <= LARGEST else None
 
 
 def parse_duration(text: str) -> int | None:
-    """Whole seconds, as in `90s` or `1h30m`. None where the text is no duration or not whole seconds."""
-    if not re.fullmatch(DURATION, text):
+    """Whole seconds, as in `90s` or `1h30m`. None for anything else, or more than `MAX_DURATION`."""
+    if len(text) > _LONGEST or not re.fullmatch(DURATION, text):
         return None
     total = 0.0
     for number, unit in re.findall(r"(\d+(?:\.\d+)?)(h|m|s)", text):
         total += float(number) * _SECONDS[unit]
-    return int(total) if total == int(total) else None
+    return int(total) if total == int(total) and total <= MAX_DURATION else None
 
 
 def shown_size(size: int) -> str:

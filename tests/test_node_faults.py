@@ -105,9 +105,11 @@ def test_min_free_counts_what_is_there(node: Node) -> None:
 def test_another_file_system_and_a_read_only_one(node: Node) -> None:
     with tmpfs(node.root / "other", "64m") as other:
         node.block["dst"] = str(other / "dst")
-        mount("-o", "remount,ro", str(other))
-        assert node.refused()["name"] == "dst-read-only"
-        mount("-o", "remount,rw", str(other))
+        for _ in range(2):  # dst is not there, then it is and empty
+            mount("-o", "remount,ro", str(other))
+            assert node.refused()["name"] == "dst-read-only"
+            mount("-o", "remount,rw", str(other))
+            node.dst.mkdir(exist_ok=True)
         node.staged()
         assert same_as_fresh(node)
         mount("-o", "remount,ro", str(other))
@@ -170,6 +172,21 @@ def test_dst_on_the_source_is_refused(own: Checkpoint, tmp_path: Path, below: st
     assert not (own.snapshot / ".rcc").exists()
 
 
+def started(node: Node, wanted: str) -> subprocess.CompletedProcess[str]:
+    """What the container's start says of the node's `dst`, where its artifact has the stamp `wanted`."""
+    script = f'{STAMP_SH.read_text()}\nstamped "$1" "$2"'
+    command = ["/bin/sh", "-c", script, "enter", str(node.dst), wanted.strip()]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def test_a_stage_from_before_the_lock_changed_is_refused_at_the_engine_s_start(node: Node) -> None:
+    old = node.staged()["layout"]
+    assert started(node, node.stamp()).returncode == 0
+    changed = started(node, node.stamp().replace(old, "sha256:" + "0" * 64))
+    assert changed.returncode == 1
+    assert old in changed.stderr
+
+
 def test_another_rank_s_copy_is_refused_at_the_engine_s_start(node: Node) -> None:
     node.staged(rank=1)
     wanted = node.stamp()
@@ -177,10 +194,7 @@ def test_another_rank_s_copy_is_refused_at_the_engine_s_start(node: Node) -> Non
     other.staged(rank=2)
     shutil.rmtree(node.dst)
     other.dst.rename(node.dst)
-    script = f'{STAMP_SH.read_text()}\nstamped "$1" "$2"'
-    done = subprocess.run(
-        ["/bin/sh", "-c", script, "enter", str(node.dst), wanted.strip()], capture_output=True, text=True
-    )
+    done = started(node, wanted)
     assert done.returncode == 1
     assert " 4 2 " in done.stderr
     assert node.refused(command="verify", rank=1)["name"] == "not-staged"

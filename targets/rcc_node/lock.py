@@ -44,7 +44,10 @@ def _open(place: Place) -> tuple[int, bool]:
     except OSError as error:
         if error.errno not in _NO_WRITE:
             raise
-        return place.open(NAME, os.O_RDONLY), False  # a read-only place can still be checked
+        try:
+            return place.open(NAME, os.O_RDONLY), False  # a read-only place can still be checked
+        except FileNotFoundError:
+            raise error from None
 
 
 def _busy(place: Place, holder: str) -> NodeError:

@@ -20,8 +20,8 @@ from tests.support.wait import wait_for
 SYSTEMD = "/usr/lib/systemd/systemd"
 _GROUPS = Path("/sys/fs/cgroup/unified") if Path("/sys/fs/cgroup/unified").is_dir() else Path("/sys/fs/cgroup")
 # systemd says that it runs a machine only where /run/systemd/system is, and its programs ask for that. It is no first
-# process here, so that one waits for stdin to end and then takes all others with it. Mounts are shared, as on a machine:
-# systemd mounts credentials in a namespace of their own.
+# process here, so that one waits for stdin to end and then takes all others with it. Mounts are shared, as on a
+# machine: systemd mounts credentials in a namespace of their own.
 _INSIDE = f"""\
 umount -R /sys/fs/cgroup 2>/dev/null || umount -l /sys/fs/cgroup
 mount -t cgroup2 cgroup2 /sys/fs/cgroup

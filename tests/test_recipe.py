@@ -233,6 +233,32 @@ def test_a_loop_is_shown_whole() -> None:
     assert lines == ["RCC208 1:11 `extends` is a loop: `a.toml` → `b.toml` → `a.toml`"]
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("extends = 5", "RCC202 4:11 `extends` must be a string, not an integer"),
+        ("extends = []", "RCC203 4:11 `extends` must have at least 1 element"),
+        ('extends = ["base.toml", 5]', "RCC202 4:25 `extends[1]` must be a string, not an integer"),
+        ('extends = "a\\u0000b"', "RCC205 4:11 `extends` holds a NUL, which no process can be given"),
+        ('unset = "env.X"', "RCC202 4:9 `unset` must be an array, not a string"),
+        ('unset = ["a..b"]', "RCC205 4:10 `unset[0]` must be a dotted key, not `a..b`"),
+        ('extends = "broken.toml"', "RCC202 2:9 `unset` must be an array, not an integer"),
+    ],
+)
+def test_keys_that_merge_recipes_are_checked_in_every_file(lines: str, expected: str) -> None:
+    files = {"base_toml": BASE, "broken_toml": "port = 1\nunset = 3\n"}
+
+    assert refused(f"{CUSTOM}{lines}\n", **files) == [expected]
+
+
+def test_a_chain_of_bases_has_an_end() -> None:
+    files = {f"r{n}_toml": f'extends = "r{n + 1}.toml"\n' for n in range(2000)}
+
+    lines = refused('id = "x"\nextends = "r0.toml"\n', **files)
+
+    assert lines == ["RCC208 1:11 recipes extend each other more than 100 deep"]
+
+
 def test_a_missing_base_is_named_where_it_is_stated() -> None:
     lines = refused('id = "x"\nextends = ["nope.toml"]\n')
 

@@ -15,6 +15,12 @@ from rcc.syntax.document import Document, Part, read_document
 Read = Callable[[str], bytes]
 """Reads a file by name; raises OSError."""
 
+SPENT = ("extends", "unset")
+"""The keys that merge recipes, which are gone in what they make."""
+
+MAX_DEPTH = 100
+"""How many recipes may stand one on the other."""
+
 
 @dataclass(frozen=True)
 class Layers:
@@ -31,7 +37,7 @@ class Layers:
         for document in self.documents:
             for path in unset_paths(document.values):
                 _remove(merged, path)
-            _merge(merged, {k: v for k, v in document.values.items() if k not in ("extends", "unset")})
+            _merge(merged, {k: v for k, v in document.values.items() if k not in SPENT})
         return merged
 
     @property
@@ -56,7 +62,7 @@ class Layers:
 
 
 def _is_layered(values: dict[str, Any]) -> bool:
-    return "extends" in values or "unset" in values
+    return any(key in values for key in SPENT)
 
 
 def _holds(values: Any, path: Path) -> bool:
@@ -120,6 +126,11 @@ class _Reading:
             return False
         if name in self._documents:
             return True
+        if len(above) == MAX_DEPTH:
+            message = f"recipes extend each other more than {MAX_DEPTH} deep"
+            place = stated() if stated else None
+            self._found.append(finding("RCC208", message, place, help="put what they have in common into fewer files"))
+            return False
         document = self._open(name, stated)
         if document is None:
             return False
@@ -148,8 +159,12 @@ class _Reading:
 def bases(values: dict[str, Any]) -> list[tuple[Path, str]]:
     """The paths of a well-formed `extends`, and where each stands; the reader reports one that is not."""
     bases = values.get("extends", [])
-    if isinstance(bases, str):
+    if _is_path(bases):
         return [(("extends",), bases)]
     if not isinstance(bases, list):
         return []
-    return [(("extends", index), base) for index, base in enumerate(bases) if isinstance(base, str)]
+    return [(("extends", index), base) for index, base in enumerate(bases) if _is_path(base)]
+
+
+def _is_path(base: Any) -> bool:
+    return isinstance(base, str) and "\0" not in base

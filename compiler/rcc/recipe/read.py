@@ -9,10 +9,11 @@ from rcc import __version__
 from rcc.diagnostic import Findings, has_errors, in_order
 from rcc.recipe.identity import default_id, proposed_id
 from rcc.recipe.keys import LANGUAGE, RECIPE, RECIPE_SHAPE
-from rcc.recipe.layers import Layers, Read, read_layers
+from rcc.recipe.layers import SPENT, Layers, Read, read_layers
 from rcc.recipe.model import Recipe, RecipeFile
 from rcc.recipe.refusal import refused
 from rcc.recipe.shape import Problem, Problems
+from rcc.syntax.document import Document
 
 Check = Callable[[Recipe], Iterator[Problem]]
 
@@ -34,6 +35,7 @@ def read_recipe(name: str, read: Read, id: str | None = None) -> tuple[RecipeFil
 def recipe_of(name: str, layers: Layers, id: str | None = None) -> tuple[RecipeFile | None, Findings]:
     """The typed recipe of a file and its bases, once they are read."""
     own_id = id or layers.values.get("id") or default_id(name)
+    of_bases = tuple(one for document in layers.documents for one in _spent(document))
     problems: Problems = []
     recipe = RECIPE_SHAPE(layers.values, (), problems)
     if own_id is None:
@@ -41,11 +43,20 @@ def recipe_of(name: str, layers: Layers, id: str | None = None) -> tuple[RecipeF
     if isinstance(recipe, Recipe):
         for check in _CHECKS:
             problems.extend(check(recipe))
-    if problems:
-        return None, refused(layers, problems, LANGUAGE)
+    if problems or of_bases:
+        return None, (*of_bases, *(refused(layers, problems, LANGUAGE) if problems else ()))
     assert isinstance(recipe, Recipe)
     assert isinstance(own_id, str)
     return RecipeFile(recipe, own_id, layers), ()
+
+
+def _spent(document: Document) -> Findings:
+    """What is wrong with the keys that a merged recipe does not have any more."""
+    problems: Problems = []
+    for key in SPENT:
+        if key in document.values:
+            RECIPE[key](document.values[key], (key,), problems)
+    return refused(document, problems, LANGUAGE) if problems else ()
 
 
 def _no_id(name: str) -> Problem:

@@ -248,13 +248,13 @@ def test_a_loop_is_shown_whole() -> None:
 def test_keys_that_merge_recipes_are_checked_in_every_file(lines: str, expected: str) -> None:
     files = {"base_toml": BASE, "broken_toml": "port = 1\nunset = 3\n"}
 
-    assert refused(f"{CUSTOM}{lines}\n", **files) == [expected]
+    assert refused(f"{CUSTOM}{lines}\n", None, None, **files) == [expected]
 
 
 def test_a_chain_of_bases_has_an_end() -> None:
     files = {f"r{n}_toml": f'extends = "r{n + 1}.toml"\n' for n in range(2000)}
 
-    lines = refused('id = "x"\nextends = "r0.toml"\n', **files)
+    lines = refused('id = "x"\nextends = "r0.toml"\n', None, None, **files)
 
     assert lines == ["RCC208 1:11 recipes extend each other more than 100 deep"]
 

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+_CACHE = tempfile.TemporaryDirectory(prefix="rcc-cache-")
 PATH = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 
 
@@ -33,8 +35,8 @@ class Ran:
 
 
 def clean_env(home: Path, env: Mapping[str, str] | None = None) -> dict[str, str]:
-    """An environment that owes nothing to the caller's, with its own home folder."""
-    return {"PATH": PATH, "HOME": str(home), "LANG": "C.UTF-8", **(env or {})}
+    """An environment that owes nothing to the caller's, with its own home folder; the run has one cache of its own."""
+    return {"PATH": PATH, "HOME": str(home), "LANG": "C.UTF-8", "XDG_CACHE_HOME": _CACHE.name, **(env or {})}
 
 
 def run_rcc(

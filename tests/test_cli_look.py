@@ -17,6 +17,27 @@ from tests.support.skips import needs
 
 FOLDERS = sorted(path.parent for path in RECIPES.glob("*/recipe.toml"))
 WRAPPER = RECIPES / "dsv41-flash-wrapper"
+EVERYTHING = """\
+id = "all"
+engine = "custom"
+description = "..."
+docker_image = "localhost/x:1"
+entrypoint = ["sh", "/serve.sh"]
+user = "1000:1000"
+port = 8080
+listen = "127.0.0.1"
+
+[[models]]
+id = "draft"
+model = "/srv/draft"
+
+[[extra_mounts]]
+host = "serve.sh"
+container = "/serve.sh"
+
+[env]
+A = "b"
+"""
 assert FOLDERS
 
 
@@ -83,6 +104,36 @@ def test_what_was_overridden_is_told_with_its_place(tmp_path: Path) -> None:
 
 def test_the_port_reaches_also_what_asks_for_health(tmp_path: Path) -> None:
     assert "shell/cluster.sh" in explained("port", tmp_path)["reaches"]
+
+
+def test_whatever_is_explained_reaches_what_it_can_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "serve.sh").touch()
+    (tmp_path / "recipe.toml").write_text(EVERYTHING)
+    keys = [one["key"] for one in call_rcc("explain", ".", "--json", cwd=tmp_path).json()["values"]]
+    reaches = {key: call_rcc("explain", ".", key, "--json", cwd=tmp_path).json()["reaches"] for key in keys}
+
+    assert {"user", "extra_mounts", "models", "env.A"} <= set(keys)
+    assert reaches["description"] == []
+    assert reaches["user"]
+    assert "shell/localhost/files/carried/serve.sh" in reaches["extra_mounts"]
+    assert "shell/localhost/files/carried/serve.sh" not in reaches["models"]
+    assert not [key for key, paths in reaches.items() if "shell/localhost/files/rcc-node.pyz" in paths]
+
+
+def test_a_target_that_refuses_a_value_hides_nothing_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / "serve.sh").touch()
+    (tmp_path / "recipe.toml").write_text(EVERYTHING.replace("A =", '"A:B" ='))  # nothing for Kubernetes
+    ran = call_rcc("explain", ".", "port", "--json", cwd=tmp_path)
+
+    assert "shell/localhost/run.sh" in ran.json()["reaches"]
+
+
+def test_what_a_recipe_unset_does_not_come_from_its_base(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(EVERYTHING)
+    (tmp_path / "recipe.toml").write_text('extends = "base.toml"\nunset = ["listen", "extra_mounts"]\n')
+    (value,) = call_rcc("explain", ".", "listen", "--json", cwd=tmp_path).json()["values"]
+
+    assert value["origin"] == {"what": "rcc's default", "file": None, "line": None, "column": None}
 
 
 def test_a_key_that_nothing_has_is_named_with_the_nearest(tmp_path: Path) -> None:

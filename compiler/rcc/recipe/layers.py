@@ -53,8 +53,8 @@ class Layers:
         return self.top
 
     def has(self, path: Path) -> bool:
-        """Whether any document holds the path."""
-        return any(_holds(document.values, path) for document in self.documents)
+        """Whether the merged recipe holds the path."""
+        return _holds(self.values, path)
 
     def place(self, path: Path, part: Part = "value") -> Place:
         """Where a value, or its key, stands."""

@@ -35,6 +35,11 @@ def process(service: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
     if not isinstance(entrypoint, list) or not isinstance(command, list):
         raise UnfaithfulError("entrypoint or command is a string, which compose splits as a shell would")
     environment = service.get("environment", {})
-    if not isinstance(environment, dict) or not all(isinstance(value, str) for value in environment.values()):
+    if not isinstance(environment, dict) or not all(isinstance(value, str | None) for value in environment.values()):
         raise UnfaithfulError("an environment that is no mapping of strings")
-    return [*entrypoint, *command], environment
+    return [*entrypoint, *command], {name: value for name, value in environment.items() if value is not None}
+
+
+def passed_through(service: dict[str, Any]) -> set[str]:
+    """Variables whose values compose takes from its own environment, if they are set there."""
+    return {name for name, value in service.get("environment", {}).items() if value is None}

@@ -1,8 +1,8 @@
 """A YAML reader that takes only what every YAML reader takes alike, and refuses the rest.
 
 YAML 1.1 and 1.2 readers differ on `no`, `1e3`, `0o17`, raw U+0085, surrogate pairs and long keys. So a string is
-double-quoted ASCII on one line, a plain scalar is `true`, `false` or a short decimal number, a plain key is a word,
-and there are no tags, anchors, merges or duplicate keys.
+double-quoted ASCII on one line, a plain scalar is `true`, `false`, `null` or a short decimal number, a plain key is a
+word, and there are no tags, anchors, merges or duplicate keys.
 """
 
 import re
@@ -25,7 +25,8 @@ def read_documents(text: str) -> list[Any]:
     """All documents of a YAML text, each as dicts, lists, strings, integers and booleans."""
     if not re.fullmatch(r"[\x20-\x7e\n]*[\x20-\x7e]\n", text):
         raise UnfaithfulError("the text is not printable ASCII lines with one newline at the end")
-    if any(isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) for event in yaml.parse(text, yaml.CSafeLoader)):
+    events = yaml.parse(text, yaml.CSafeLoader)
+    if any(isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) for event in events):
         raise UnfaithfulError("the text has an anchor or an alias")
     return [_value(node) for node in yaml.compose_all(text, Loader=yaml.CSafeLoader)]
 
@@ -74,7 +75,9 @@ def _string(node: yaml.ScalarNode) -> str:
     return value
 
 
-def _plain(node: yaml.ScalarNode) -> int | bool:
+def _plain(node: yaml.ScalarNode) -> int | bool | None:
+    if not node.style and node.value == "null":
+        return None
     if not node.style and node.value in {"true", "false"}:
         return bool(node.value == "true")
     if not node.style and PLAIN_NUMBER.fullmatch(node.value):

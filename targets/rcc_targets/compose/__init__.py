@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rcc.diagnostic import Findings, finding, has_errors, in_order
+from rcc.diagnostic import has_errors, in_order
 from rcc.emit.model import Artifact, Emitted, Loss, Target
 from rcc.plan.model import Plan, Rank
-from rcc_targets.common.finding import refused, shown
+from rcc_targets.common.finding import refused
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-LONGEST_KEY = 1000
-"""Characters of a mapping's key that YAML readers take."""
-
 LOSSES = (
     Loss("group.restart", "ranks never restart alone; nothing starts a group again as one"),
+    Loss("group.start_order", "each node starts its own rank; a rank waits for the others by itself"),
+    Loss("group", "`up` of another build stops the former one before the new one is checked"),
     Loss("ranks.gpus", "whether another process uses the GPU is not asked before a start"),
     Loss("ranks.hf_cache", "a shared folder that does not answer is not noticed before docker waits for it"),
     Loss("ranks.unified_memory", "the page cache is not dropped before a start"),
@@ -31,33 +29,12 @@ LOSSES = (
 
 def emit(plan: Plan) -> Emitted:
     """`compose/<node>/compose.yaml` with its files for every rank."""
-    findings = in_order((*refused(plan), *_refused_here(plan)))
+    from rcc_targets.compose.limits import refused_here
+
+    findings = in_order((*refused(plan), *refused_here(plan)))
     if has_errors(findings):
         return Emitted((), findings)
     return Emitted(tuple(artifact for rank in plan.ranks for artifact in _node(plan, rank)), findings)
-
-
-def _refused_here(plan: Plan) -> Findings:
-    found = []
-    for rank in plan.ranks:
-        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", rank.container.name):
-            found.append(
-                finding(
-                    "RCC1007",
-                    f"the container's name `{shown(rank.container.name)}` cannot be that of a compose project",
-                    help="use lower-case letters, digits, `_` and `-`",
-                )
-            )
-        for name in (*rank.container.env, *rank.container.labels):
-            if len(name.encode("utf-8", "surrogatepass")) > LONGEST_KEY:
-                found.append(
-                    finding(
-                        "RCC1006",
-                        f"the name `{shown(name)}` is longer than the {LONGEST_KEY} bytes of a key in a compose file",
-                        help="use a shorter name",
-                    )
-                )
-    return tuple(found)
 
 
 def _node(plan: Plan, rank: Rank) -> Iterator[Artifact]:

@@ -259,6 +259,27 @@ def test_own_hardware_is_a_table() -> None:
     assert (rank["arch"], rank["gpus"], rank["container"]["devices"]) == ("arm64", 2, [])
 
 
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("[hardware]\n", "RCC204 6:2 `hardware` holds no profile"),
+        ("[hardware.a]\n[hardware.b]\n", "RCC204 6:2 `hardware` has no `default`"),
+        (
+            '[hardware.a]\ndevices = ["x"]\n',
+            "RCC205 7:12 `hardware.a.devices[0]` must be a device such as `/dev/fuse`, not `x`",
+        ),
+        (
+            '[hardware.a.ulimits]\n"$(x)" = 1\n',
+            "RCC205 7:1 `hardware.a.ulimits.$(x)` must be a limit's name such as `nofile`, not `$(x)`",
+        ),
+        ('[nccl."a\\u0000"]\n', "RCC205 6:7 `nccl.a\0` holds a NUL, which no process can be given"),
+        ('[vars]\n"a\\u0000" = "b"\n', "RCC205 7:1 `vars.a\0` holds a NUL, which no process can be given"),
+    ],
+)
+def test_names_and_profiles_of_a_cluster_are_checked(lines: str, expected: str) -> None:
+    assert refused(CUSTOM, ONE_NODE + lines) == [expected]
+
+
 def test_the_api_and_the_rendezvous_need_two_ports() -> None:
     assert refused(FOUR_RANKS + "rendezvous_port = 30000\n", FOUR_NODES) == [
         "RCC908 7:19 the API and the rendezvous of the ranks both use port 30000 of the head"

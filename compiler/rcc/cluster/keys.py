@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rcc.cluster.model import Cluster, Hardware, K8sKeys, Node
-from rcc.recipe.keys import ENV_NAME, absolute, env_name, limit, raw, size, text
+from rcc.recipe.keys import absolute, capability, device, env_name, limit, limit_name, raw, size, text
 from rcc.recipe.shape import (
     Language,
+    Problem,
     Problems,
     array,
     boolean,
@@ -15,6 +16,7 @@ from rcc.recipe.shape import (
     either,
     integer,
     mapping,
+    missing_key,
     record,
     string,
 )
@@ -64,12 +66,12 @@ HARDWARE = {
     "memory": size,
     "unified_memory": boolean,
     "rdma": boolean,
-    "devices": array(text),
-    "cap_add": array(string(r"[A-Z_]+", "a capability such as `IPC_LOCK`")),
-    "ulimits": mapping(limit),
+    "devices": array(device),
+    "cap_add": array(capability),
+    "ulimits": mapping(limit, limit_name),
     "ipc": choice("host", "private"),
     "oom_score_adj": integer(-1000, 1000),
-    "env": mapping(text, string(ENV_NAME, "a name without `=`")),
+    "env": mapping(text, env_name),
 }
 hardware_profile = record(Hardware, HARDWARE)
 
@@ -80,9 +82,15 @@ def _hardware(value: Any, path: Path, problems: Problems) -> Any:
         return text(value, path, problems), {}
     own = {name: one for name, one in value.items() if name != "default"}
     profiles = {name: hardware_profile(one, (*path, name), problems) for name, one in own.items()}
-    chosen = value.get("default", next(iter(profiles)) if len(profiles) == 1 else None)
+    if "default" not in value and len(profiles) != 1:
+        problems.append(missing_key(path, "default") if profiles else _NO_PROFILE)
+        return None, profiles
+    chosen = value.get("default", next(iter(profiles), None))
     choice(*profiles)(chosen, (*path, "default"), problems)
     return chosen, profiles
+
+
+_NO_PROFILE = Problem(("hardware",), "RCC204", "`hardware` holds no profile", "add `[hardware.<name>]`", "key")
 
 
 CLUSTER = {

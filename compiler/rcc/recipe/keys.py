@@ -86,6 +86,9 @@ sha256 = string(r"[0-9a-f]{64}", "64 hexadecimal digits in lower case")
 port = integer(1, 65535)
 limit = either(integer(-1), record(pair, {"soft": integer(-1), "hard": integer(-1)}, ("soft", "hard")), (int,))
 env_name = string(ENV_NAME, "a name without `=`")
+device = string(r"/[^\0:\n]+(:/[^\0:\n]+(:[rwm]+)?)?", "a device such as `/dev/fuse`")
+capability = string(r"[A-Z_]+", "a capability such as `IPC_LOCK`")
+limit_name = string(r"[a-z]+", "a limit's name such as `nofile`")
 
 MODELS = {"id": identifier, "model": model, "revision": revision}
 EXTRA_MOUNTS = {"host": raw, "container": raw, "read_only": boolean, "sha256": sha256}
@@ -135,9 +138,9 @@ RECIPE = {
     "shm_size": size,
     "memory": size,
     "ipc": choice("host", "private"),
-    "devices": array(string(r"/[^\0:\n]+(:/[^\0:\n]+(:[rwm]+)?)?", "a device such as `/dev/fuse`")),
-    "cap_add": array(string(r"[A-Z_]+", "a capability such as `IPC_LOCK`")),
-    "ulimits": mapping(limit, string(r"[a-z]+", "a limit's name such as `nofile`")),
+    "devices": array(device),
+    "cap_add": array(capability),
+    "ulimits": mapping(limit, limit_name),
     "stop_grace": duration,
     "user": string(r"\d+(:\d+)?", "`uid` or `uid:gid`, in numbers"),
     "entrypoint": array(raw, least=1),

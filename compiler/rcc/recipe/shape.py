@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from rcc.nearest import nearest_name
@@ -169,16 +170,20 @@ def array(item: Shape, least: int = 0) -> Shape:
     return shape
 
 
-def mapping(item: Shape, key: Shape | None = None) -> Shape:
+_text = string()
+
+
+def mapping(item: Shape, key: Shape = _text) -> Shape:
     """A table whose keys the author chooses, all values of one shape."""
 
     def shape(value: Any, path: Path, problems: Problems) -> Any:
         if type(value) is not dict:
             _wrong_type(value, path, "a table", problems)
             return {}
-        if key:
-            for name in value:
-                key(name, (*path, name), problems)
+        of_names: Problems = []
+        for name in value:
+            key(name, (*path, name), of_names)
+        problems.extend(replace(one, part="key") for one in of_names)
         return {name: item(one, (*path, name), problems) for name, one in value.items()}
 
     return shape

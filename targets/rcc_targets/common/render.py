@@ -35,7 +35,10 @@ class _Compiled(FileSystemBytecodeCache):
 
 
 def environment(folder: Path, encoders: Mapping[str, Encoder]) -> Environment:
-    """A Jinja environment for the templates in `folder`, with the encoders of their format as filters."""
+    """A Jinja environment for the templates in `folder`, with the encoders of their format as filters.
+
+    The filter `encoded` is for what code has encoded already.
+    """
     cache = own_cache()
     made = Environment(
         bytecode_cache=_Compiled(str(cache)) if cache else None,
@@ -47,7 +50,7 @@ def environment(folder: Path, encoders: Mapping[str, Encoder]) -> Environment:
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - the formats are shell, YAML and unit files; `finalize` holds the line
     )
-    made.filters.update(encoders)
+    made.filters.update(encoders, encoded=_encoded)
     return made
 
 
@@ -55,8 +58,3 @@ def _encoded(value: Any) -> Encoded:
     if not isinstance(value, Encoded):
         raise BareValueError(f"a template renders {type(value).__name__} without an encoding filter")
     return value
-
-
-def lines(values: list[Encoded], separator: str) -> Encoded:
-    """Encoded texts joined by what the format has between them."""
-    return Encoded(separator.join(values))

@@ -21,6 +21,7 @@ LOSSES = (
     Loss("group", "`up` of another build stops the former one before the new one is checked"),
     Loss("ranks.gpus", "whether another process uses the GPU is not asked before a start"),
     Loss("ranks.hf_cache", "a shared folder that does not answer is not noticed before docker waits for it"),
+    Loss("ranks.install_dir", "nothing is installed: the folder with `compose.yaml` stays where it is put"),
     Loss("ranks.unified_memory", "the page cache is not dropped before a start"),
     Loss("container.secrets", "files are read from `~/.config/rcc/secrets`; `RCC_SECRETS` names no other folder"),
     Loss("container.healthcheck", "compose has it as a line for the image's `sh`"),

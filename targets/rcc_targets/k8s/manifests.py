@@ -37,7 +37,7 @@ def manifests(plan: Plan) -> Manifests:
     maps = [ranks, *tools, *file_maps(plan)]
     bound = list(_bound(plan, kept))
     fields = {
-        "title": f"Made by rcc for {plan.id}, {len(plan.ranks)} rank{"s" if is_group(plan) else ""}; {plan.plan}",
+        "title": f"Made by rcc for {plan.id}, {'1 rank' if not is_group(plan) else f'{len(plan.ranks)} ranks'}; {plan.plan}",
         "id": plan.id,
         "namespace": namespace(plan),
         "k8s": plan.k8s,

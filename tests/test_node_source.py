@@ -105,7 +105,7 @@ def test_other_commands_do_not_hang_either(checkpoint: Checkpoint, mounted: Nas,
 
 
 def test_a_source_that_cannot_be_read_half_way(checkpoint: Checkpoint, tmp_path: Path) -> None:
-    node = rows_node(tmp_path, checkpoint)
+    node = rows_node(tmp_path, checkpoint, rate_limit=4 << 20)  # so that some of it is written by then
     with nas(checkpoint.cache, tmp_path / "nas", fail_after=2 << 20) as failing:
         error = on_nas(node, checkpoint, failing).refused()
     assert error["name"] == "source-unreadable"

@@ -36,8 +36,9 @@ def manifests(plan: Plan) -> Manifests:
     tools = _tools(plan)
     maps = [ranks, *tools, *file_maps(plan)]
     bound = list(_bound(plan, kept))
+    size = f"{len(plan.ranks)} ranks" if is_group(plan) else "1 rank"
     fields = {
-        "title": f"Made by rcc for {plan.id}, {'1 rank' if not is_group(plan) else f'{len(plan.ranks)} ranks'}; {plan.plan}",
+        "title": f"Made by rcc for {plan.id}, {size}; {plan.plan}",
         "id": plan.id,
         "namespace": namespace(plan),
         "k8s": plan.k8s,

@@ -132,9 +132,12 @@ def _resolved(
     file: RecipeFile, cluster: ClusterFile, lock: Lock | None, carried: Mapping[str, ResolvedFile]
 ) -> tuple[Finding, ...]:
     """What stands against running the recipe on the cluster."""
+    from rcc.lock.asked import wanted_by
     from rcc.resolve.model import Options, ResolvedFile
     from rcc.resolve.resolve import resolve
 
+    if wanted_by(file)[0] is None:  # an image that is none: the rules have said so
+        return ()
     missing = {one.host.text for one in file.recipe.extra_mounts if one.carried} - carried.keys()
     stand_ins = {name: ResolvedFile(name, "0" * 64, False, b"") for name in missing}
     return resolve(file, cluster, lock, Options(), {**carried, **stand_ins})[1]

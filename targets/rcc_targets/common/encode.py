@@ -11,7 +11,7 @@ SHORT_NUMBER = 10
 _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _REFERENCE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*-\}")
 _WORDS_OF_YAML = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-_YAML_SPECIAL = re.compile(r'[^ !#-\[\]-~]')
+_YAML_SPECIAL = re.compile(r"[^ !#-\[\]-~]")
 _YAML_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 

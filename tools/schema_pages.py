@@ -51,8 +51,9 @@ def _kind(schema: Schema, definitions: Schema) -> tuple[str, Schema | None]:
     schema = _resolved(schema, definitions)
     if "enum" in schema:
         return " or ".join(f"`{_shown(one)}`" for one in schema["enum"]), None
-    if "anyOf" in schema or "oneOf" in schema:
-        kinds = [_kind(one, definitions) for one in schema.get("anyOf", schema.get("oneOf", []))]
+    choices: list[Schema] = schema.get("anyOf") or schema.get("oneOf") or []
+    if choices:
+        kinds = [_kind(one, definitions) for one in choices]
         return " or ".join(dict.fromkeys(kind for kind, _ in kinds)), next((one for _, one in kinds if one), None)
     if schema.get("type") == "array":
         kind, inner = _kind(schema.get("items", {}), definitions)

@@ -66,7 +66,7 @@ def same_as_fresh(node: Node) -> bool:
 @needs_root
 def test_a_disk_that_fills_up_half_way(node: Node) -> None:
     with tmpfs(node.root / "small", "2m") as small:
-        node.block["dst"] = str(small / "dst")
+        node.block |= {"dst": str(small / "dst"), "rate_limit": 8 << 20}
         assert node.refused()["name"] == "no-space"
         assert not_staged(node)
         noted = node.noted()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from rcc.diagnostic import Findings, finding
 from rcc.emit.store import Store
+from rcc.emit.stored import read_stored
 from rcc.lock.write import canonical
 from rcc.plan.canonical import plain
 from rcc.quick import dataclass
+from rcc.recipe.shape import array, integer, record, string
 from rcc.source import whole
 
 NAME = "links.json"
@@ -32,16 +33,26 @@ def read_log(store: Store) -> tuple[Log | None, Findings]:
     """The log, oldest first; empty where none was written yet."""
     path = store.root / NAME
     try:
-        values = json.loads(path.read_bytes())
-        if values["version"] != VERSION:
-            raise ValueError
-        return tuple(Entry(**entry) for entry in values["links"]), ()
+        log, why = read_stored(path.read_bytes(), _LOG)
     except FileNotFoundError:
         return (), ()
-    except (ValueError, KeyError, TypeError) as error:
-        message = f"the order of builds cannot be read: {type(error).__name__}"
+    if why:
+        message = f"the order of builds cannot be read: {why}"
         help = f"remove `{path}`; what it knew about former builds is lost then"
         return None, (finding("RCC1104", message, whole(str(path)), help=help),)
+    return log, ()
+
+
+_text = string()
+_result = string(r"(?!\.{1,2}$)[^/\0]+", "a result's name")
+_LOG = record(
+    lambda version, links: links,
+    {
+        "version": integer(VERSION, VERSION),
+        "links": array(record(Entry, {"link": _text, "id": _text, "result": _result}, ("link", "id", "result"))),
+    },
+    ("version", "links"),
+)
 
 
 def write_log(store: Store, log: Log) -> None:
@@ -49,7 +60,7 @@ def write_log(store: Store, log: Log) -> None:
     store.write(store.root / NAME, canonical({"version": VERSION, "links": plain(log)}).encode())
 
 
-def record(log: Log, entry: Entry, current: str | None) -> Log:
+def moved(log: Log, entry: Entry, current: str | None) -> Log:
     """The log after the link moves from the result `current` onto the entry's.
 
     What the link names now becomes the former one, also where somebody had gone back to it.

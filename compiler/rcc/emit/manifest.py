@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
 from rcc.diagnostic import Findings, finding
+from rcc.emit.stored import parse_stored, typed
 from rcc.lock.model import Lock, file_json
+from rcc.lock.shapes import digest, hex_digest, natural, path_key
 from rcc.lock.write import canonical as readable
 from rcc.plan.canonical import canonical, plain
 from rcc.plan.model import Model, Plan
 from rcc.quick import dataclass
-from rcc.source import whole
+from rcc.recipe.shape import Problems, Shape, array, choice, free, mapping, nullable, record, string
+from rcc.source import Path, whole
 
 VERSION = 1
 NAME = "manifest.json"
@@ -88,18 +90,80 @@ def write_manifest(
 
 def read_manifest(name: str, data: bytes) -> tuple[Manifest | None, Findings]:
     """Reads what `write_manifest` wrote; `name` is for findings."""
-    try:
-        values = json.loads(data)
-        if values["version"] != VERSION:
-            message = f"the manifest has version `{values['version']}`, and this rcc reads {VERSION}"
-            return None, (finding("RCC1104", message, whole(name), help="use the rcc that built it"),)
-        outputs = tuple(Output(**output) for output in values["outputs"])
-        unpinned = tuple(values["unpinned"])
-        texts = (values["build"], values["plan"], values["id"], values["rcc"])
-        return Manifest(*texts, values["inputs"], values["closure"], unpinned, outputs), ()
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        message = f"the manifest is not one that rcc wrote: {type(error).__name__}"
+    values, why = parse_stored(data)
+    version = values.get("version", VERSION) if isinstance(values, dict) else VERSION
+    if version != VERSION:
+        message = f"the manifest has version `{version}`, and this rcc reads {VERSION}"
+        return None, (finding("RCC1104", message, whole(name), help="use the rcc that built it"),)
+    manifest, why = (None, why) if why else typed(values, _MANIFEST)
+    if why:
+        message = f"the manifest is not one that rcc wrote: {why}"
         return None, (finding("RCC1104", message, whole(name), help="build the result again"),)
+    return manifest, ()
+
+
+_text = string()
+
+
+def _record(make: Callable[..., Any], **fields: Shape) -> Shape:
+    """A record whose fields are all there."""
+    return record(make, fields, tuple(fields))
+
+
+def _as_it_is(shape: Shape) -> Shape:
+    """A shape that leaves what fits as JSON has it."""
+
+    def checked(value: Any, path: Path, problems: Problems) -> Any:
+        shape(value, path, problems)
+        return value
+
+    return checked
+
+
+_FILE = record(dict, {"size": natural, "sha256": hex_digest, "git-sha1": _text}, ("size",))
+_CLOSURE = _record(
+    dict,
+    images=array(_record(dict, id=_text, reference=_text, digest=nullable(digest))),
+    models=array(
+        _record(
+            dict,
+            id=_text,
+            repo=_text,
+            commit=nullable(_text),
+            tree=nullable(digest),
+            host_path=nullable(_text),
+            files=nullable(mapping(_FILE, path_key)),
+        )
+    ),
+    staging=array(
+        _record(
+            dict, id=_text, rank=natural, source=nullable(_text), layout=nullable(digest), rows=nullable(mapping(free))
+        )
+    ),
+    files=array(_record(dict, file=path_key, sha256=hex_digest, mode=_text)),
+)
+_OUTPUT = _record(
+    Output,
+    path=path_key,
+    sha256=hex_digest,
+    mode=choice("0444", "0555"),
+    target=_text,
+    node=nullable(_text),
+    rank=nullable(natural),
+    kind=_text,
+)
+_MANIFEST = _record(
+    lambda version, **fields: Manifest(**fields),
+    version=natural,
+    build=digest,
+    plan=digest,
+    id=_text,
+    rcc=_text,
+    inputs=mapping(free),
+    closure=_as_it_is(_CLOSURE),
+    unpinned=array(mapping(_text)),
+    outputs=array(_OUTPUT),
+)
 
 
 def key(manifest: bytes) -> str:

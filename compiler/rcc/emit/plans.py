@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rcc.emit.store import FOLDER, Store
-from rcc.plan.canonical import canonical, plain
+from rcc.plan.canonical import canonical, digest_of, plain
 from rcc.plan.model import Plan
 
 _FOLDER = "plans"
@@ -21,14 +21,15 @@ def keep_plan(store: Store, plan: Plan) -> None:
 
 
 def kept_plan(result: Path, plan: str) -> dict[str, Any] | None:
-    """The plan with this hash, as JSON values, if the store of a result still has it."""
+    """The plan with this hash, as JSON values, if the store of a result still has it, unchanged."""
     place = result.resolve()
     for root in (place.parent / FOLDER, place.parent.parent):
         try:
-            values: dict[str, Any] = json.loads((root / _FOLDER / _name(plan)).read_bytes())
-        except (OSError, ValueError):
+            values = json.loads((root / _FOLDER / _name(plan)).read_bytes())
+        except (OSError, ValueError, RecursionError):
             continue
-        return values
+        if isinstance(values, dict) and digest_of(values) == plan:
+            return values
     return None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rcc.diagnostic import Finding, Findings, finding
 from rcc.emit.bundle import Bundle
-from rcc.emit.links import Entry, read_log, record, target, write_log
+from rcc.emit.links import Entry, moved, read_log, target, write_log
 from rcc.emit.output import occupant
 from rcc.emit.plans import keep_plan
 from rcc.emit.store import Store, holds, opened, write_tree
@@ -54,7 +54,7 @@ def _link(store: Store, bundle: Bundle, out: Path) -> tuple[Published | None, Fi
         return None, found
     current = target(store.beside, out.name)
     changed = store.put(bundle) or current != bundle.name
-    after = record(log, Entry(out.name, bundle.id, bundle.name), current)
+    after = moved(log, Entry(out.name, bundle.id, bundle.name), current)
     if after != log:
         write_log(store, after)
     if current != bundle.name:

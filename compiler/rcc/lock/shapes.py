@@ -20,7 +20,7 @@ from rcc.lock.model import (
 from rcc.lock.wanted import StagingRequest
 from rcc.recipe.identity import ID
 from rcc.recipe.reference import BadReference, parse_reference
-from rcc.recipe.shape import Problem, Problems, Shape, array, choice, dotted, either, integer, mapping, record, string
+from rcc.recipe.shape import Problem, Problems, Shape, array, choice, dotted, integer, mapping, nullable, record, string
 from rcc.source import Path
 
 HEX = r"[0-9a-f]{64}"
@@ -36,14 +36,6 @@ layer = string(r"0|[1-9][0-9]*", "a layer's number")
 some_text = string(r"[^\0]+", "some text")
 natural = integer(0)
 id_key = string(ID, "an id")
-
-
-def _null(value: Any, path: Path, problems: Problems) -> None:
-    return None
-
-
-def _or_null(shape: Shape) -> Shape:
-    return either(_null, shape, (type(None),))
 
 
 def _open(make: Callable[..., Any], fields: Mapping[str, Shape], required: tuple[str, ...] = ()) -> Shape:
@@ -95,10 +87,10 @@ def _entry(
 
 
 def _image(make: Record) -> Shape:
-    blob = _or_null(make(Blob, {"digest": digest, "size": natural}, ("digest", "size")))
+    blob = nullable(make(Blob, {"digest": digest, "size": natural}, ("digest", "size")))
     platform = make(Platform, {"manifest": blob, "config": blob}, ("manifest", "config"))
     name = string(r"[a-z0-9_.-]+(/[a-z0-9_.-]+){1,2}", "a platform such as `linux/arm64`")
-    answer = {"digest": digest, "mediaType": _or_null(some_text), "platforms": mapping(platform, name)}
+    answer = {"digest": digest, "mediaType": nullable(some_text), "platforms": mapping(platform, name)}
     return _entry(make, _locked_image, {"reference": _reference}, answer)
 
 

@@ -33,6 +33,10 @@ def canonical(value: Any) -> bytes:
 
 def digest(plan: Plan) -> str:
     """`sha256:` over the canonical plan without `name` and `plan`: what runs, nothing else."""
-    content = plain(plan)
-    del content["name"], content["plan"]
+    return digest_of(plain(plan))
+
+
+def digest_of(plan: Mapping[str, Any]) -> str:
+    """The same of a plan as JSON has it."""
+    content = {name: value for name, value in plan.items() if name not in ("name", "plan")}
     return "sha256:" + sha256(canonical(content)).hexdigest()

@@ -156,6 +156,11 @@ def either(first: Shape, second: Shape, types: tuple[type, ...]) -> Shape:
     return lambda value, path, problems: (first if type(value) in types else second)(value, path, problems)
 
 
+def nullable(shape: Shape) -> Shape:
+    """The shape, or JSON's `null`."""
+    return either(lambda value, path, problems: None, shape, (type(None),))
+
+
 def array(item: Shape, least: int = 0) -> Shape:
     """An array of one shape, as a tuple."""
 

@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from rcc.diagnostic import Findings, finding
+from rcc.emit.stored import read_stored
+from rcc.lock.shapes import digest, path_key
 from rcc.plan.canonical import plain
 from rcc.quick import dataclass
+from rcc.recipe.keys import identifier
+from rcc.recipe.shape import array, boolean, free, integer, mapping, nullable, record, string
 from rcc.source import whole
 
 VERSION = 1
@@ -46,13 +50,36 @@ def read_record(folder: Path) -> tuple[Record | None, Findings]:
     """The record of a report's folder."""
     path = folder / NAME
     try:
-        values = json.loads(path.read_bytes())
-        if values.pop("version") != VERSION:
-            raise ValueError
-        return Record(**values), ()
+        read, why = read_stored(path.read_bytes(), _RECORD)
     except OSError as error:
         message = f"there is no report in `{folder}`: {str(error.strerror).lower()}"
         return None, (finding("RCC1116", message, whole(str(path)), help="`rcc reports` lists those that there are"),)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"the report is not one that this rcc writes: {type(error).__name__}"
+    if why:
+        message = f"the report is not one that this rcc writes: {why}"
         return None, (finding("RCC1116", message, whole(str(path)), help="restore it from version control"),)
+    return read, ()
+
+
+_text = string()
+_OPTIONS = {
+    "frozen": boolean,
+    "hf_cache": nullable(_text),
+    "k8s_workload": _text,
+    "nodes": nullable(array(_text)),
+    "targets": array(_text),
+    "topology": nullable(_text),
+}
+_FIELDS = {
+    "version": integer(VERSION, VERSION),
+    "label": _text,
+    "time": _text,
+    "id": identifier,
+    "rcc": _text,
+    "build": digest,
+    "plan": digest,
+    "recipe": path_key,
+    "cluster": nullable(path_key),
+    "options": record(dict, _OPTIONS, tuple(_OPTIONS)),
+    "bench": nullable(mapping(free)),
+}
+_RECORD = record(lambda version, **fields: Record(**fields), _FIELDS, tuple(_FIELDS))

@@ -165,6 +165,25 @@ def test_completion_knows_the_commands(tmp_path: Path) -> None:
     assert "_RCC_COMPLETE" in run_rcc(cwd=tmp_path, env={"_RCC_COMPLETE": "bash_source"}).out
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("build rec", "file,rec"),
+        ("build x -c clu", "file,clu"),
+        ("lint a.toml b", "file,b"),
+        ("diff a b", "file,b"),
+        ("build x -t sy", "plain,systemd"),
+        ("lint --explain RCC10", "plain,RCC101"),
+        ("schema rec", "plain,recipe"),
+    ],
+)
+def test_completion_knows_what_stands_where(words: str, offered: str, tmp_path: Path) -> None:
+    line = f"rcc {words}"
+    env = {"_RCC_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+
+    assert offered in run_rcc(cwd=tmp_path, env=env).out.splitlines()
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A git repository with a recipe two folders down, and a cluster file in every folder from above to there."""

@@ -13,6 +13,7 @@ from rcc.cli.jobs import jobs_of_settings
 from rcc.cli.next_step import next_step
 from rcc.cli.options import cluster_option, from_chosen, json_option, names, out_option, plan_options, target_option
 from rcc.cli.outcome import MENDABLE, exit_code, print_json, say, show, tell
+from rcc.cli.path_type import PATH
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT, Build
 from rcc.cli.told import told
@@ -43,7 +44,7 @@ class Built:
 
 
 @click.command()
-@click.argument("recipe", required=False)
+@click.argument("recipe", type=PATH, required=False)
 @cluster_option
 @target_option
 @out_option

@@ -14,6 +14,7 @@ from rcc.cli.compiling import locate, plan_of
 from rcc.cli.discover import RECIPE
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options
 from rcc.cli.outcome import OK, USAGE, print_json, show, tell
+from rcc.cli.path_type import PATH
 from rcc.diagnostic import Finding, Findings, finding
 from rcc.emit.changes import Change, changes, plan_changes
 from rcc.emit.manifest import NAME, Manifest, read_manifest
@@ -43,8 +44,8 @@ Outcome = tuple[Difference | None, Findings]
 
 
 @click.command()
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
 @cluster_option
 @plan_options
 @json_option

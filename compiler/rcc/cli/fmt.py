@@ -7,6 +7,7 @@ import sys
 import click
 
 from rcc.cli.outcome import exit_code, say, tell
+from rcc.cli.path_type import PATH
 from rcc.cli.rewriting import difference, rewrite
 from rcc.cli.stdin import STDIN, stdin_filename_option
 from rcc.cli.walk import find_files
@@ -19,7 +20,7 @@ _KINDS = frozenset(("recipe", "cluster"))
 
 
 @click.command()
-@click.argument("files", nargs=-1, metavar="[FILES]...")
+@click.argument("files", type=PATH, nargs=-1, metavar="[FILES]...")
 @click.option("--check", is_flag=True, help="Only tell which files are laid out otherwise: then exit with 1.")
 @click.option("--diff", is_flag=True, help="Show what would change, and change nothing: then exit with 1.")
 @stdin_filename_option

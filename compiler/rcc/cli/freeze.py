@@ -27,6 +27,7 @@ from rcc.cli.options import (
     target_option,
 )
 from rcc.cli.outcome import print_json, show, tell
+from rcc.cli.path_type import PATH
 from rcc.cli.settings import REPORTS
 from rcc.diagnostic import Findings, finding
 from rcc.emit import manifest
@@ -40,9 +41,11 @@ CLUSTER = "cluster.toml"
 @click.command()
 @recipe_argument
 @click.option("--label", required=True, help="What the report is called, after its time.")
-@click.option("--bench", metavar="FILE.json", help="What was measured: a JSON object, kept as it is.")
+@click.option("--bench", type=PATH, metavar="FILE.json", help="What was measured: a JSON object, kept as it is.")
 @click.option("--at", metavar="TIME", help="The report's time, as 2026-01-31T12:00:00Z; default: now.")
-@click.option("-o", "--out", default=REPORTS, show_default=True, metavar="DIR", help="The folder of all reports.")
+@click.option(
+    "-o", "--out", type=PATH, default=REPORTS, show_default=True, metavar="DIR", help="The folder of all reports."
+)
 @cluster_option
 @target_option
 @plan_options

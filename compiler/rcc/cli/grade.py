@@ -10,6 +10,7 @@ import click
 from rcc.cli.compiling import locate, plan_of
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
 from rcc.cli.outcome import print_json, say, show, tell
+from rcc.cli.path_type import PATH
 from rcc.emit.grade import Grade, badge, grade
 from rcc.fetch.save import replace_file
 from rcc.plan.canonical import plain
@@ -19,7 +20,7 @@ from rcc.plan.canonical import plain
 @recipe_argument
 @cluster_option
 @plan_options
-@click.option("--badge", "badge_file", metavar="FILE.svg", help="Write the grade as a picture.")
+@click.option("--badge", "badge_file", type=PATH, metavar="FILE.svg", help="Write the grade as a picture.")
 @json_option
 def command(recipe: str, cluster: str | None, badge_file: str | None, as_json: bool, **chosen: Any) -> int:
     """Grade how much of RECIPE is pinned, A to F, with the next step for each thing that is not."""

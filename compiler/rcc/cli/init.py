@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rcc.cli.outcome import show, tell
+from rcc.cli.path_type import PATH
 from rcc.diagnostic import finding
 from rcc.fetch.save import replace_file
 from rcc.recipe.identity import proposed_id
@@ -49,7 +50,7 @@ ATTRIBUTES = ("recipe.lock linguist-generated merge=binary", "*.recipe.lock ling
 
 
 @click.command()
-@click.argument("folder", default=".")
+@click.argument("folder", type=PATH, default=".")
 def command(folder: str) -> int:
     """Write a first recipe.toml and cluster.toml into FOLDER (default: here), and .gitattributes for locks."""
     place = Path(folder)

@@ -10,6 +10,7 @@ import click
 
 from rcc.cli.linting import lint_file
 from rcc.cli.outcome import USAGE, exit_code, say, wants_color
+from rcc.cli.path_type import PATH
 from rcc.cli.stdin import STDIN, stdin_filename_option
 from rcc.cli.walk import find_files
 from rcc.diagnostic import Finding, Severity
@@ -23,9 +24,16 @@ _QUIET = ("full", "concise", "github")
 _KINDS = frozenset(("recipe", "cluster", "lock"))
 
 
+def _codes(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """What a shell completes."""
+    from rcc.codes import CODES
+
+    return [code for code in ("all", *CODES) if code.startswith(begun)]
+
+
 @click.command()
-@click.argument("files", nargs=-1, metavar="[FILES]...")
-@click.option("-c", "--cluster", metavar="FILE", help="Check the recipes against this cluster file too.")
+@click.argument("files", type=PATH, nargs=-1, metavar="[FILES]...")
+@click.option("-c", "--cluster", type=PATH, metavar="FILE", help="Check the recipes against this cluster file too.")
 @click.option("--format", "form", type=click.Choice(_FORMATS), default="full", help="How to tell (default: full).")
 @click.option("--select", multiple=True, metavar="CODES", help="Tell only of these codes (a list with commas).")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Do not tell of these codes.")
@@ -34,7 +42,9 @@ _KINDS = frozenset(("recipe", "cluster", "lock"))
 @click.option("--diff", is_flag=True, help="Show what the fixes would change, and change nothing.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
 @stdin_filename_option
-@click.option("--explain", metavar="CODE", help="Print a code's page, or with `all` the list of codes.")
+@click.option(
+    "--explain", metavar="CODE", help="Print a code's page, or with `all` the list of codes.", shell_complete=_codes
+)
 def command(
     files: tuple[str, ...],
     cluster: str | None,

@@ -12,6 +12,7 @@ from rcc.cli.jobs import jobs_of_settings
 from rcc.cli.locking import Asked, Outcome, lock_recipe
 from rcc.cli.options import cluster_option, json_option
 from rcc.cli.outcome import exit_code, print_json, say, tell
+from rcc.cli.path_type import PATH
 from rcc.cli.render.as_json import records
 from rcc.cli.render.harmless import harmless
 from rcc.diagnostic import Findings, has_errors
@@ -31,7 +32,7 @@ def _model_source(context: click.Context, parameter: click.Parameter, value: str
 
 
 @click.command()
-@click.argument("recipe", required=False)
+@click.argument("recipe", type=PATH, required=False)
 @click.option("--check", is_flag=True, help="Only compare lock and recipe: offline, nothing is written.")
 @click.option("--upgrade", is_flag=True, help="Resolve everything again, also what the lock answers.")
 @click.option("--upgrade-image", is_flag=True, help="Resolve the images again.")

@@ -8,22 +8,27 @@ from typing import Any, TypeVar
 
 import click
 
+from rcc.cli.path_type import PATH
+from rcc.emit.registry import BUILT_IN
 from rcc.recipe.identity import ID, ID_IN_WORDS
 from rcc.resolve.model import Options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-recipe_argument = click.argument("recipe")
+recipe_argument = click.argument("recipe", type=PATH)
 cluster_option = click.option(
-    "-c", "--cluster", metavar="FILE", help="The cluster file; else RCC_CLUSTER, else a cluster.toml beside or above."
-)
+    "-c", "--cluster", type=PATH, metavar="FILE",
+    help="The cluster file; else RCC_CLUSTER, else a cluster.toml beside or above.",
+)  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
 target_option = click.option(
-    "-t", "--target", multiple=True, metavar="NAME", help="A target, repeated or with commas; default: all four."
-)
+    "-t", "--target", multiple=True, metavar="NAME", help="A target, repeated or with commas; default: all four.",
+    shell_complete=lambda context, parameter, begun: [name for name in BUILT_IN if name.startswith(begun)],
+)  # fmt: skip
 out_option = click.option(
-    "-o", "--out", metavar="PATH", help="The link, or folder, of the result (from the working folder; default: result)."
-)
+    "-o", "--out", type=PATH, metavar="PATH",
+    help="The link, or folder, of the result (from the working folder; default: result).",
+)  # fmt: skip
 
 
 def _id(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

@@ -9,6 +9,7 @@ import click
 from rcc.cli.frozen.record import NAME, Record, read_record
 from rcc.cli.options import json_option
 from rcc.cli.outcome import USAGE, print_json, say, show, tell
+from rcc.cli.path_type import PATH
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import REPORTS
 from rcc.plan.canonical import plain
@@ -17,7 +18,7 @@ SHORT = len("sha256:") + 12
 
 
 @click.command()
-@click.argument("folder", default=REPORTS)
+@click.argument("folder", type=PATH, default=REPORTS)
 @json_option
 def command(folder: str, as_json: bool) -> int:
     """List the reports in FOLDER (default: reports), oldest first."""

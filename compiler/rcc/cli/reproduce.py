@@ -13,6 +13,7 @@ from rcc.cli.discover import present_lock
 from rcc.cli.frozen.record import Record, read_record
 from rcc.cli.options import json_option
 from rcc.cli.outcome import USAGE, exit_code, print_json, show, tell
+from rcc.cli.path_type import PATH
 from rcc.cli.render.as_json import records
 from rcc.diagnostic import Finding, Findings, finding, has_errors
 from rcc.emit.manifest import NAME, read_manifest
@@ -22,7 +23,7 @@ from rcc.source import whole
 
 
 @click.command()
-@click.argument("report")
+@click.argument("report", type=PATH)
 @json_option
 def command(report: str, as_json: bool) -> int:
     """Build REPORT, a folder that `rcc freeze` made, again and compare the artifacts.

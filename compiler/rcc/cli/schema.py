@@ -5,8 +5,15 @@ from __future__ import annotations
 import click
 
 
+def _names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """What a shell completes."""
+    from rcc_schema import names
+
+    return [name for name in names() if name.startswith(begun)]
+
+
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_names)
 def command(name: str | None) -> None:
     """Print the JSON Schema of NAME; without a name, list the formats that have one."""
     from rcc_schema import names, text

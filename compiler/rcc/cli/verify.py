@@ -8,6 +8,7 @@ import click
 
 from rcc.cli.options import json_option
 from rcc.cli.outcome import USAGE, exit_code, print_json, show, tell
+from rcc.cli.path_type import PATH
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT
 from rcc.diagnostic import has_errors
@@ -15,7 +16,7 @@ from rcc.emit.verify import verify
 
 
 @click.command()
-@click.argument("folder", default=DEFAULT_OUT)
+@click.argument("folder", type=PATH, default=DEFAULT_OUT)
 @click.option("--rank", type=int, help="This machine is this rank's node; default: told by its name, if it is one.")
 @click.option("--hf-cache", metavar="DIR", help="The Hugging Face root here, in place of the result's.")
 @click.option("--full", is_flag=True, help="Hash all files of snapshots and all staged rows.")

@@ -98,4 +98,4 @@ def _refused(one: Problem, place: Callable[[Path, Part], Place]) -> Finding:
 
 
 def _unknown(name: str, place: Place) -> Finding:
-    return finding("RCC010", f"rcc has no code `{name}`", place, help="`rcc lint --explain` lists the codes")
+    return finding("RCC010", f"rcc has no code `{name}`", place, help="`rcc lint --explain all` lists the codes")

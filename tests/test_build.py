@@ -105,6 +105,26 @@ def test_it_says_where_what_is_granted_what_is_not_pinned_and_what_to_type(tmp_p
     assert (tmp_path / "out/now/shell/cluster.sh").stat().st_mode & 0o100
 
 
+@pytest.mark.parametrize(
+    ("recipe", "target", "command"),
+    [
+        ("hello", "shell", "result/shell/localhost/run.sh up"),
+        ("hello", "compose", "docker compose -f result/compose/localhost/compose.yaml up -d"),
+        ("hello", "systemd", "sudo result/systemd/localhost/install.sh"),
+        ("hello", "k8s", "kubectl apply --server-side -k result/k8s"),
+        ("qwen3-8b-cuda", "shell", "result/shell/cluster.sh up"),
+        ("qwen3-8b-cuda", "compose", "on each node, in its folder of result/compose: docker compose up -d"),
+        ("qwen3-8b-cuda", "systemd", "on each node, in its folder of result/systemd: sudo ./install.sh"),
+    ],
+)
+def test_what_to_type_next_is_for_the_machine_that_it_is_typed_on(
+    recipe: str, target: str, command: str, tmp_path: Path
+) -> None:
+    ran = call_rcc("build", RECIPES / recipe, "-t", target, cwd=tmp_path)
+
+    assert f"  next        {command}\n" in ran.out
+
+
 def test_programs_get_the_same_as_json(tmp_path: Path) -> None:
     told = call_rcc("build", FOUR_NODES, "-t", "shell", "--json", cwd=tmp_path).json()
 

@@ -29,19 +29,26 @@ def page(schema: Schema) -> str:
 def _table(path: str, schema: Schema, definitions: Schema) -> Iterator[str]:
     """The keys of a table, then each table below it."""
     required = schema.get("required", [])
-    if path:
+    in_the_end = schema.get("then", {}).get("required", [])
+    properties = schema.get("properties", {})
+    if path and properties:
         yield from (f"## `{path}`", "")
-    yield from ("| key | type | meaning |", "| --- | --- | --- |")
+    if properties:
+        yield from ("| key | type | meaning |", "| --- | --- | --- |")
     below: list[tuple[str, Schema]] = []
-    for name, one in schema.get("properties", {}).items():
+    for name, one in properties.items():
         kind, inner = _kind(one, definitions)
         default = f" Default: `{_shown(one['default'])}`." if "default" in one else ""
-        needed = ", required" if name in required else ""
+        needed = ", required" if name in required else ", required here or in a base" if name in in_the_end else ""
         text = one.get("description", "").replace("|", "\\|").replace("\n", " ")
         yield f"| `{name}` | {kind}{needed} | {text}{default} |"
         if inner:
             below.append((f"{path}.{name}" if path else name, inner))
-    yield ""
+    if properties:
+        yield ""
+    _, named = _kind(schema.get("additionalProperties") or {}, definitions)
+    if named:
+        below.append((f"{path}.<name>", named))
     for where, inner in below:
         yield from _table(where, inner, definitions)
 
@@ -62,7 +69,7 @@ def _kind(schema: Schema, definitions: Schema) -> tuple[str, Schema | None]:
         if schema.get("properties"):
             return "table", schema
         kind, inner = _kind(schema.get("additionalProperties") or {}, definitions)
-        return f"table of {kind}", inner
+        return f"table of {kind}", schema if inner else None
     return _plain(schema.get("type")), None
 
 

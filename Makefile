@@ -41,6 +41,7 @@ bench: $(READY)
 
 fuzz: $(READY)
 	@$(BIN)/python -m pytest -q -m fuzz --hypothesis-profile=fuzz $(ARGS)
+	@$(BIN)/python -m tools.fuzz_lint
 
 docs: $(READY)
 	@$(BIN)/python -m tools.docs

@@ -142,7 +142,7 @@ RECIPE = {
     "cap_add": array(capability),
     "ulimits": mapping(limit, limit_name),
     "stop_grace": duration,
-    "user": string(r"\d+(:\d+)?", "`uid` or `uid:gid`, in numbers"),
+    "user": string(r"[0-9]+(:[0-9]+)?", "`uid` or `uid:gid`, in numbers"),
     "entrypoint": array(raw, least=1),
     "args": array(raw),
     "extends": either(array(text, least=1), text, (list,)),

@@ -6,8 +6,8 @@ import re
 
 from rcc.recipe.shape import LARGEST
 
-SIZE = r"\d+(\.\d+)? ?([kKmMgGtT][iI]?)?[bB]?"
-DURATION = r"(\d+(\.\d+)?(h|m|s))+"
+SIZE = r"[0-9]+(\.[0-9]+)? ?([kKmMgGtT][iI]?)?[bB]?"
+DURATION = r"([0-9]+(\.[0-9]+)?(h|m|s))+"
 MAX_DURATION = 2**31 - 1
 """Seconds that everybody who is handed a duration can count."""
 
@@ -21,7 +21,7 @@ def parse_size(text: str) -> int | None:
     """Bytes, in powers of 1024; a bare number is bytes. None where the text is no size, or more than `LARGEST`."""
     if len(text) > _LONGEST or not re.fullmatch(SIZE, text):
         return None
-    number = re.match(r"\d+(\.\d+)?", text)
+    number = re.match(r"[0-9]+(\.[0-9]+)?", text)
     assert number
     unit = text[number.end() :].strip().lower().removesuffix("b").removesuffix("i")
     whole, _, fraction = number[0].partition(".")
@@ -34,7 +34,7 @@ def parse_duration(text: str) -> int | None:
     if len(text) > _LONGEST or not re.fullmatch(DURATION, text):
         return None
     total = 0.0
-    for number, unit in re.findall(r"(\d+(?:\.\d+)?)(h|m|s)", text):
+    for number, unit in re.findall(r"([0-9]+(?:\.[0-9]+)?)(h|m|s)", text):
         total += float(number) * _SECONDS[unit]
     return int(total) if total == int(total) and total <= MAX_DURATION else None
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import clean_env
+from tests.support.compose_program import COMPOSE
 from tests.support.group import SIZE, Group, own_group
 from tests.support.wait import wait_for
 
@@ -94,5 +95,5 @@ def compose(result: Path, rank: int, host: str, *words: str) -> None:
     """`docker compose WORDS` as somebody types it on the node, in the folder of its project."""
     folder = Path(os.path.realpath(result)) / "compose" / f"node{rank + 1}"
     env = clean_env(result.parent, {"DOCKER_HOST": host})
-    done = subprocess.run(["docker-compose", *words], cwd=folder, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run([COMPOSE, *words], cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

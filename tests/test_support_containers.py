@@ -2,12 +2,12 @@
 
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.cli import PATH
+from tests.support.compose_program import COMPOSE
 from tests.support.fakedockerd import fake_daemon
 from tests.support.hardcases import hard_cases
 from tests.support.images import read_dump
@@ -42,14 +42,13 @@ def test_the_api_serves_compose(podman: Podman, tmp_path: Path) -> None:
     image = podman.image("localhost/dump:1", ENTRYPOINT='["/dump"]')
     service = f'{{image: "{image}", network_mode: "host", container_name: "dumped", command: ["a b", "$$x"]}}'
     (tmp_path / "compose.yaml").write_text(f'name: "dump"\nservices: {{dump: {service}}}\n')
-    compose = str(Path(sys.executable).with_name("docker-compose"))
 
     with podman.service() as host:
         env = {"PATH": PATH, "HOME": str(tmp_path), "DOCKER_HOST": host}
-        subprocess.run([compose, "up", "-d"], cwd=tmp_path, env=env, check=True, capture_output=True)
+        subprocess.run([COMPOSE, "up", "-d"], cwd=tmp_path, env=env, check=True, capture_output=True)
         podman("wait", "dumped")
         argv, _ = read_dump(podman("logs", "dumped"))
-        subprocess.run([compose, "down"], cwd=tmp_path, env=env, check=True, capture_output=True)
+        subprocess.run([COMPOSE, "down"], cwd=tmp_path, env=env, check=True, capture_output=True)
 
     assert argv == ["/dump", "a b", "$x"]
     assert "dumped" not in podman.names()
@@ -86,11 +85,10 @@ def test_the_real_docker_tells_the_daemon_what_it_read(tmp_path: Path) -> None:
 def test_compose_tells_the_daemon_what_it_read(tmp_path: Path) -> None:
     service = '{image: "image", network_mode: "host", container_name: "it", command: ["a b", "$$x"]}'
     (tmp_path / "compose.yaml").write_text(f'name: "group"\nservices: {{it: {service}}}\n')
-    compose = str(Path(sys.executable).with_name("docker-compose"))
 
     with fake_daemon() as daemon:
         env = {"PATH": PATH, "HOME": str(tmp_path), "DOCKER_HOST": daemon.host}
-        subprocess.run([compose, "create"], cwd=tmp_path, env=env, check=True, capture_output=True)
+        subprocess.run([COMPOSE, "create"], cwd=tmp_path, env=env, check=True, capture_output=True)
 
     ((name, body),) = daemon.created
     assert (name, body["Cmd"]) == ("it", ["a b", "$x"])

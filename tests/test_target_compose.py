@@ -22,16 +22,15 @@ from rcc_targets.common.render import Encoded
 from rcc_targets.compose import target
 from rcc_targets.compose import yaml as encoders
 from tests.support import facts
+from tests.support.compose_program import COMPOSE
 from tests.support.compose_reader import passed_through, process, read_compose
+from tests.support.examples import examples
 from tests.support.fakedockerd import FakeDaemon, fake_daemon
 from tests.support.hardcases import HardCase, hard_cases
 from tests.support.plans import container, four, plans, single, with_asserts, with_container, with_rank, with_secrets
 from tests.support.result import emitted, write_result
-from tests.support.skips import needs
 from tests.support.strict_yaml import UnfaithfulError
 
-COMPOSE = Path(sys.executable).with_name("docker-compose")
-real_compose = needs(str(COMPOSE))
 HOME = "/home/spark"
 RICH = with_asserts(with_secrets(four(), "HF_TOKEN"), {"/opt/engine/patch.py": "it's $PATCHED"})
 PLANS = {"single": single(), "four": four(), "rich": RICH}
@@ -245,6 +244,7 @@ def test_a_naive_encoder_would_be_noticed(name: str, monkeypatch: pytest.MonkeyP
     assert expected <= caught
 
 
+@examples(300)
 @given(plans())
 def test_generated_plans_arrive(plan: Plan) -> None:
     assert_says(engine_of(files(plan)[0]), plan, plan.ranks[0])
@@ -323,7 +323,6 @@ def together(several: list[Plan], folder: Path) -> Path:
     return folder
 
 
-@real_compose
 def test_the_real_compose_reads_hard_values(tmp_path: Path) -> None:
     cases = [case for case in hard_cases("env", "arg", "path", "label") if not refused(case)]
     several = [of_case(case) for case in cases]
@@ -342,7 +341,7 @@ def assert_understood(service: dict[str, Any], rank: Rank, what: str) -> None:
     assert mounted == [(source, where) for source, where, _ in facts.mounts(rank, "./files", HOME)], what
 
 
-@real_compose
+@examples(300, per_example=6)
 @given(st.lists(plans(), min_size=6, max_size=6))
 def test_the_real_compose_reads_generated_plans(tmp_path_factory: pytest.TempPathFactory, several: list[Plan]) -> None:
     folder = together(several, tmp_path_factory.mktemp("compose"))
@@ -351,7 +350,6 @@ def test_the_real_compose_reads_generated_plans(tmp_path_factory: pytest.TempPat
         assert_understood(services[f"e{number}"], plan.ranks[0], str(plan))
 
 
-@real_compose
 def test_what_the_real_compose_asks_for(daemon: FakeDaemon, tmp_path: Path) -> None:
     folder = write_result(target, RICH, tmp_path) / "compose/spark1"
     daemon.created.clear()
@@ -391,7 +389,6 @@ def test_what_the_real_compose_asks_for(daemon: FakeDaemon, tmp_path: Path) -> N
     assert made["dsv41-rank0-prepare"]["HostConfig"]["NetworkMode"] == "host"
 
 
-@real_compose
 def test_a_secret_that_is_not_set_is_not_passed(daemon: FakeDaemon, tmp_path: Path) -> None:
     folder = write_result(target, with_secrets(single(), "OTHER"), tmp_path) / "compose/spark1"
     daemon.created.clear()
@@ -421,7 +418,6 @@ def test_the_compose_specification_has_nothing_to_say(written: list[str]) -> Non
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@real_compose
 def test_the_real_compose_has_nothing_to_say(written: list[str]) -> None:
     for path in written:
         compose(Path(path).parent, "config", "--quiet")

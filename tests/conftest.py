@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
-settings.register_profile("fuzz", deadline=None, max_examples=5_000)
+settings.register_profile("fuzz", deadline=None, max_examples=10_000)
 settings.load_profile("default")
 
 

@@ -16,6 +16,7 @@ from rcc.diagnostic import has_errors
 from rcc.plan.model import CarriedFile, FileRef, Mount, Plan
 from rcc_targets.k8s import block, crew, target
 from tests.support import checkpoint
+from tests.support.examples import examples
 from tests.support.hardcases import HardCase
 from tests.support.k8s_cases import (
     CASES,
@@ -67,7 +68,7 @@ def test_labels_are_annotations_which_hold_any_text(case: HardCase) -> None:
     assert template["metadata"]["annotations"]["note"] == case.text
 
 
-@settings(deadline=None, max_examples=120)
+@examples(300)
 @given(plans())
 def test_generated_plans_arrive_or_are_refused_by_name(tmp_path_factory: pytest.TempPathFactory, plan: Plan) -> None:
     emitted = target.emit(plan)

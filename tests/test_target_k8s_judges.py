@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,17 @@ from typing import Any
 import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from jsonschema import Draft7Validator, ValidationError
 
+from rcc.diagnostic import has_errors
+from rcc.plan.model import Plan
+from rcc_targets.k8s import target
+from tests.support.examples import examples
 from tests.support.k8s_cases import PLANS, accepted, files_of, manifests_of
 from tests.support.paths import SHARED, needs_shared
-from tests.support.plans import four, single
+from tests.support.plans import four, plans, single
 from tests.support.skips import needs
 
 
@@ -78,6 +85,25 @@ def json_stream(text: str) -> list[Any]:
         found.append(value)
         at = len(text) - len(text[at:].lstrip())
     return found
+
+
+@needs("kubectl")
+@examples(300, per_example=30)
+@given(st.lists(plans(), min_size=30, max_size=30))
+def test_kubectl_reads_generated_plans(several: list[Plan]) -> None:
+    taken = [one for one in several if not has_errors(target.emit(one).findings)]
+    named = [replace(one, id=f"plan-{number}") for number, one in enumerate(taken)]
+    text = "---\n".join(text for one in named for path, text in files_of(one).items() if "kustomization" not in path)
+
+    read = json_stream(kubectl("annotate", "--local", "-f", "-", "-o", "json", "rcc/x=1", stdin=text))
+
+    workloads = {one["metadata"]["name"]: one for one in read if one["kind"] == "StatefulSet"}
+    for one in named:
+        (engine,) = workloads[one.id]["spec"]["template"]["spec"]["containers"]
+        made = one.ranks[0].container
+        assert {entry["name"]: entry["value"].replace("$$", "$") for entry in engine.get("env", [])} == dict(made.env)
+        words = [*engine.get("command", []), *engine.get("args", [])]
+        assert [word.replace("$$", "$") for word in words] == [*made.entrypoint, *made.command]
 
 
 @needs("kubectl")

@@ -19,6 +19,7 @@ from rcc_targets.common.render import Encoded
 from rcc_targets.shell import target, words
 from tests.support import facts
 from tests.support.docker_argv import DockerRun, docker_run
+from tests.support.examples import examples
 from tests.support.fakedockerd import FakeDaemon, fake_daemon
 from tests.support.hardcases import HardCase, hard_cases
 from tests.support.plans import four, plans, single, with_asserts, with_container, with_secrets
@@ -185,6 +186,7 @@ def test_a_naive_encoder_would_be_noticed(name: str, monkeypatch: pytest.MonkeyP
     assert expected <= set(caught)
 
 
+@examples(300, per_example=6)
 @given(st.lists(plans(), min_size=6, max_size=6))
 def test_generated_plans_arrive(several: list[Plan]) -> None:
     runs = recorded([scripts(plan)[0] for plan in several])

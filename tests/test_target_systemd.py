@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rcc.diagnostic import has_errors
 from rcc.plan.model import Mount, Plan, Rank
@@ -20,6 +20,7 @@ from rcc_targets.systemd import target, units, words
 from tests.support import facts
 from tests.support.docker_argv import DockerRun, docker_run
 from tests.support.docker_plan import differences
+from tests.support.examples import examples
 from tests.support.fakedockerd import fake_daemon
 from tests.support.hardcases import HardCase, hard_cases
 from tests.support.plans import four, plans, single, with_asserts, with_container, with_rank, with_secrets
@@ -100,7 +101,7 @@ def test_hard_values_arrive_or_are_refused(case: HardCase) -> None:
         assert not wrong(plan)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(300)
 @given(plans())
 def test_generated_plans_arrive(plan: Plan) -> None:
     assert not wrong(plan)

@@ -18,6 +18,7 @@ from rcc_targets.systemd import target
 from tests.support import checkpoint
 from tests.support.docker_argv import docker_run
 from tests.support.docker_plan import differences
+from tests.support.examples import count
 from tests.support.hardcases import hard_cases
 from tests.support.images import DUMP, read_dump
 from tests.support.plans import four, plans, single, with_container, with_rank, with_secrets
@@ -78,22 +79,22 @@ def test_a_real_systemd_reads_the_hard_values_as_they_are(tmp_path: Path) -> Non
     assert not wrong_under_systemd([*plans_of_cases, four()], tmp_path)
 
 
-def generated(count: int) -> list[Plan]:
+def generated(number: int) -> list[Plan]:
     """Plans from the strategy, all at once, so that one systemd reads them."""
     some: list[Plan] = []
 
-    @settings(max_examples=count, deadline=None, phases=[Phase.generate], database=None)
+    @settings(max_examples=number, deadline=None, phases=[Phase.generate], database=None)
     @given(plans())
     def collect(plan: Plan) -> None:
         some.append(plan)
 
     collect()
-    assert len(some) >= count // 2
+    assert len(some) >= number // 2
     return some
 
 
 def test_a_real_systemd_reads_generated_plans_as_they_are(tmp_path: Path) -> None:
-    assert not wrong_under_systemd(generated(60), tmp_path)
+    assert not wrong_under_systemd(generated(count(300)), tmp_path)
 
 
 # --- a node --------------------------------------------------------------------------------------------------------

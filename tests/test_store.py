@@ -9,6 +9,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ from rcc.emit.gc import collect, roll_back
 from rcc.emit.manifest import Inputs
 from rcc.emit.model import Artifact
 from rcc.emit.publish import Published, publish
+from tests.support.mounts import tmpfs
+from tests.support.skips import needs_root
 from tests.support.small_plan import small_plan
 
 PLAN = small_plan()
@@ -191,6 +194,33 @@ def test_gc_keeps_what_a_link_or_one_of_the_last_three_entries_names(tmp_path: P
     left = {path.name for path in (tmp_path / ".rcc/store").iterdir()}
     assert left == {one.name for one in (builds[0], *builds[3:])}
     assert len(json.loads((tmp_path / ".rcc/links.json").read_text())["links"]) == 4
+
+
+@pytest.mark.parametrize("what", ["folder", "text"])
+def test_gc_leaves_folders_of_others_alone(tmp_path: Path, what: str) -> None:
+    build(tmp_path / "result")
+    stranger = tmp_path / "web/manifest.json"
+    (stranger if what == "folder" else stranger.parent).mkdir(parents=True)
+    if what == "text":
+        stranger.write_text("{}")
+    collected, found = collect(tmp_path, fail_to_wait)
+
+    assert collected is not None, found
+    assert stranger.exists()
+
+
+@needs_root
+def test_gc_makes_room_on_a_full_disk(tmp_path: Path) -> None:
+    with tmpfs(tmp_path / "disk", "1m") as disk:
+        for number in range(6):
+            build(disk / "result", made(str(number)))
+        with (disk / "fill").open("wb", buffering=0) as fill, suppress(OSError):
+            while fill.write(b"x" * 4096):
+                pass
+        collected, found = collect(disk, fail_to_wait)
+
+        assert collected is not None, found
+        assert len(collected.removed) == 3
 
 
 def test_gc_where_nothing_was_ever_built_does_nothing(tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from rcc.diagnostic import Finding, Findings, finding
 from rcc.emit.links import former, read_log, target, write_log
 from rcc.emit.manifest import NAME, read_manifest
 from rcc.emit.plans import forget_plans
-from rcc.emit.store import FOLDER, Store, opened, remove
+from rcc.emit.store import FOLDER, Store, opened
 from rcc.quick import dataclass
 from rcc.source import whole
 
@@ -39,10 +40,12 @@ def collect(beside: Path, waiting: Callable[[], None]) -> tuple[Collected | None
             results = sorted(path.name for path in store.results.iterdir())
             gone = tuple(name for name in results if name not in keep)
             freed = sum(_size(store.results / name) for name in gone)
-            write_log(store, tuple(entry for entry in log if entry.result not in gone))
             for name in gone:
-                _discard(store, name)
+                store.discard(name)
             forget_plans(store, set(_plans(beside, store)))
+            left = tuple(entry for entry in log if entry.result not in gone)
+            if left != log:  # last of all: on a full disk there is room for it only now
+                write_log(store, left)
             return Collected(gone, tuple(name for name in results if name in keep), freed), ()
     except OSError as error:
         return None, (_not_changed(beside, error),)
@@ -78,16 +81,10 @@ def _linked(beside: Path) -> Iterator[str]:
 def _plans(beside: Path, store: Store) -> Iterator[str]:
     """The plans of the results that are left, in the store or as plain folders beside it."""
     for manifest in [*store.results.glob(f"*/{NAME}"), *beside.glob(f"*/{NAME}")]:
-        read, _ = read_manifest(str(manifest), manifest.read_bytes())
-        if read:
-            yield read.plan
-
-
-def _discard(store: Store, name: str) -> None:
-    # Out of the store in one step, so that nothing ever sees half a result there.
-    with store.unfinished() as folder:
-        (store.results / name).rename(folder / "result")
-        remove(folder / "result")
+        with suppress(OSError):
+            read, _ = read_manifest(str(manifest), manifest.read_bytes())
+            if read:
+                yield read.plan
 
 
 def _size(folder: Path) -> int:

@@ -39,6 +39,12 @@ class Store:
             (folder / "result").rename(place)
         return True
 
+    def discard(self, name: str) -> None:
+        """Takes a result away, out of the store in one step, so that nothing ever sees half of it there."""
+        aside = self.root / f"{_UNFINISHED}{name}"
+        (self.results / name).rename(aside)
+        remove(aside)
+
     def link(self, name: str, result: str) -> None:
         """Moves the link `name` onto a result, in one step."""
         with self.unfinished() as folder:

@@ -1,4 +1,4 @@
-"""`recipes/hello` as the tutorial tells it: its image built from its Dockerfile, up, asked, down, nothing left."""
+"""`recipes/hello` as the tutorial tells it: its image built from its Containerfile, up, asked, down, nothing left."""
 
 import os
 import shutil

@@ -37,7 +37,7 @@ def suite(folder: Path, text: str, *options: str, ci: bool = False) -> tuple[int
     (folder / "test_kind.py").write_text(text)
     env = {"PATH": PATH, "PYTHONPATH": str(ROOT), "HOME": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     words = [sys.executable, "-m", "pytest", "-q", "-p", "syrupy", "-p", "no:cacheprovider", "-c", os.devnull]
-    words += ["--rootdir", str(folder), "--import-mode=importlib", str(folder), "--snapshot-details", *options]
+    words += ["--rootdir", str(folder), "--import-mode=importlib", "--snapshot-details", *options]
     env |= {"CI": "true"} if ci else {}
     done = subprocess.run(words, cwd=folder, env=env, capture_output=True, check=False)
     return done.returncode, done.stdout.decode()
@@ -61,7 +61,7 @@ def test_a_golden_file_that_no_test_names_fails_the_run_until_it_is_deleted(tmp_
         (tmp_path / "golden/kind" / path).parent.mkdir(exist_ok=True)
         (tmp_path / "golden/kind" / path).write_text(text)
 
-    failed, said = suite(tmp_path, TWO_FILES.format(second="two\n"))
+    failed, said = suite(tmp_path, TWO_FILES.format(second="two\n"), "-p", "xdist", "-n", "2")
     suite(tmp_path, TWO_FILES.format(second="two\n"), "--snapshot-update")
 
     assert failed == 1

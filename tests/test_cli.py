@@ -113,6 +113,24 @@ def test_a_reader_that_leaves_is_nothing_to_complain_about(tmp_path: Path) -> No
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(("arguments", "code"), [("schema", 0), (f"plan {HELLO}", 0), ("plan nowhere", 2), ("nope", 2)])
+def test_closed_streams_change_no_exit_code(closed: str, arguments: str, code: int, tmp_path: Path) -> None:
+    script = f"exec {sys.executable} {RCC} {arguments} {closed}"
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, env=clean_env(tmp_path), check=False)
+
+    assert done.returncode == code, done.stderr
+
+
+@pytest.mark.parametrize(("arguments", "stream"), [("schema", ">"), ("plan nowhere", "2>"), ("nope", "2>")])
+def test_a_stream_that_is_full_ends_with_2(arguments: str, stream: str, tmp_path: Path) -> None:
+    script = f"exec {sys.executable} {RCC} {arguments} {stream}/dev/full"
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, env=clean_env(tmp_path), check=False)
+
+    assert done.returncode == 2
+    assert b"Traceback" not in done.stderr
+
+
 def test_output_is_utf_8_in_any_locale(tmp_path: Path) -> None:
     env = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     (tmp_path / "recipe.toml").write_text('id = "é"\n')

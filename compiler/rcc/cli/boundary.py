@@ -12,12 +12,34 @@ from rcc.cli.group import command_line
 
 INTERRUPTED = 130
 BUG = 3
+UNTOLD = 2
 
 
 def main() -> None:
     """Runs the command line and exits: 0, 1 for what the user can mend, 2 for usage, 3 for a bug in rcc."""
+    _open_streams()
     _same_bytes_everywhere()
-    sys.exit(_run())
+    try:
+        code = _run()
+        sys.stdout.flush()
+    except OSError:  # a stream takes nothing any more
+        _silence()
+        code = UNTOLD
+    sys.exit(code)
+
+
+def _open_streams() -> None:
+    """A stream that the caller has closed swallows what it is given, and no other file gets its number."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r+"))  # noqa: SIM115 - until the end
+
+
+def _silence() -> None:
+    """Python would complain again when it flushes at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
 
 
 def _same_bytes_everywhere() -> None:
@@ -37,9 +59,8 @@ def _run() -> int:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
-        # Who read the output has left. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # who read the output has left
+        _silence()
         return 1
     except OSError as error:
         return _tell_of_disk(error)

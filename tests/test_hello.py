@@ -14,6 +14,7 @@ from tests.support.paths import RECIPES
 from tests.support.podman import Podman
 from tests.support.ports import free_port
 from tests.support.skips import find
+from tests.support.wait import wait_for
 
 pytestmark = pytest.mark.xdist_group("containers")
 
@@ -43,8 +44,7 @@ def test_hello_comes_up_answers_and_leaves_nothing(built: Path, podman: Podman, 
     up = run("up")
     assert up.returncode == 0, up.stderr
     port = _port(built)
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=20) as answer:
-        assert answer.read() == b"Hello from localhost\n"
+    assert wait_for(lambda: _answer(port), "an answer") == b"Hello from localhost\n"
     assert run("status").returncode == 0
     assert podman.names() == ["hello-rank0"]
 
@@ -53,8 +53,17 @@ def test_hello_comes_up_answers_and_leaves_nothing(built: Path, podman: Podman, 
     assert down.returncode == 0, down.stderr
     assert podman.names() == []
     assert run("status").returncode != 0
-    with pytest.raises(urllib.error.URLError, match="refused"):
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5)
+    assert _answer(port) is None
+
+
+def _answer(port: str) -> bytes | None:
+    """What it says, or None where nobody listens: `up` starts the container and does not wait for its process."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=20) as answer:
+            return bytes(answer.read())
+    except urllib.error.URLError as error:
+        assert isinstance(error.reason, ConnectionRefusedError), error
+        return None
 
 
 def _port(built: Path) -> str:

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -157,6 +158,19 @@ def test_a_node_with_everything_on_it_is_verified(node: Path) -> None:
         ran = on_node(node, *options)
         assert ran.code == 0, ran.text
         assert "so is the node of rank 1" in ran.out
+
+
+def test_a_rank_that_the_result_does_not_have_is_not_verified(node: Path) -> None:
+    for rank in ("4", "-1"):
+        assert call_rcc("verify", "--rank", rank, cwd=node).code == 2
+
+
+def test_a_node_part_that_says_nothing_more_is_told_by_its_last_line(node: Path) -> None:
+    with patch("rcc.cli.node.sys.executable", "/bin/false"):
+        ran = on_node(node)
+
+    assert ran.code == 1
+    assert "error[RCC1117]: the node's part failed\n" in ran.err
 
 
 def test_an_image_is_known_by_its_repository_digests_alone(node: Path) -> None:

@@ -31,6 +31,11 @@ def this_rank(manifest: Manifest) -> int | None:
     return next((one.rank for one in manifest.outputs if one.node == name and one.rank is not None), None)
 
 
+def ranks_of(manifest: Manifest) -> set[int]:
+    """The ranks that a result has something for."""
+    return {one.rank for one in manifest.outputs if one.rank is not None}
+
+
 def node_findings(folder: Path, manifest: Manifest, rank: int, hf_cache: str | None, full: bool) -> Iterator[Finding]:
     """What differs on the node of a rank; `hf_cache` stands in for the Hugging Face root of the result."""
     yield from _images(manifest)
@@ -129,24 +134,13 @@ def _staged(folder: Path, manifest: Manifest, rank: int, full: bool) -> Iterator
         yield finding("RCC1117", "the result has no part for the node that could look at staged rows", help=help)
         return
     node_part = folder / Path(stage).with_name("rcc-node.pyz")
-    command = [
-        sys.executable,
-        "-I",
-        str(node_part),
-        "verify",
-        "--plan",
-        str(folder / stage),
-        "--rank",
-        str(rank),
-        "--json",
-    ]
-    done = subprocess.run(  # noqa: S603 - the verified result's own program
-        [*command, *(["--full"] if full else [])], capture_output=True, text=True, check=False
-    )
+    options = ["--plan", str(folder / stage), "--rank", str(rank), "--json", *(["--full"] if full else [])]
+    command = [sys.executable, "-I", str(node_part), "verify", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - the verified result's own
     if done.returncode:
         error = _error(done.stdout)
-        message = str(error.get("message") or done.stderr.strip().splitlines()[-1:] or "the node's part failed")
-        yield finding("RCC1117", message, help=error.get("help"))
+        last = (done.stderr.strip().splitlines() or ["the node's part failed"])[-1]
+        yield finding("RCC1117", str(error.get("message", last)), help=error.get("help"))
 
 
 def _error(text: str) -> dict[str, Any]:

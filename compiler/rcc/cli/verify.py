@@ -28,8 +28,10 @@ def command(folder: str, rank: int | None, hf_cache: str | None, full: bool, as_
     """
     manifest, found = verify(Path(folder))
     if manifest is not None and not has_errors(found):
-        from rcc.cli.node import node_findings, this_rank
+        from rcc.cli.node import node_findings, ranks_of, this_rank
 
+        if rank is not None and rank not in ranks_of(manifest):
+            raise click.UsageError(f"There is no rank {rank} in {folder}.")
         rank = this_rank(manifest) if rank is None else rank
         found = found if rank is None else (*found, *node_findings(Path(folder), manifest, rank, hf_cache, full))
     code = USAGE if manifest is None else exit_code(found)

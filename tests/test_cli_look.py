@@ -1,6 +1,7 @@
 """Commands that look: plan, explain, grade, schema; and init, which starts."""
 
 import json
+import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
@@ -183,6 +184,38 @@ def test_every_format_has_a_schema_that_is_one(tmp_path: Path) -> None:
 
 
 @needs("git")
+def test_init_keeps_what_gitattributes_holds_whatever_it_is(tmp_path: Path) -> None:
+    (tmp_path / ".gitattributes").write_bytes(b"\xff text")
+    assert call_rcc("init", cwd=tmp_path).code == 0
+    first, *others = (tmp_path / ".gitattributes").read_bytes().split(b"\n")
+
+    assert first == b"\xff text"
+    assert len(others) == 3
+
+
+def test_init_writes_nothing_where_it_cannot_write_all(tmp_path: Path) -> None:
+    (tmp_path / ".gitattributes").mkdir()
+    assert call_rcc("init", cwd=tmp_path).code == 2
+    assert [path.name for path in tmp_path.iterdir()] == [".gitattributes"]
+
+
+def test_commands_to_type_are_safe_to_type(tmp_path: Path) -> None:
+    folder = "x $(touch pwned)"
+    said = [
+        call_rcc("init", folder, cwd=tmp_path).out,
+        call_rcc("build", folder, "-t", "shell", cwd=tmp_path).out,
+        call_rcc("grade", folder, cwd=tmp_path).out,
+        call_rcc("lock", folder, "--check", cwd=tmp_path).err,
+    ]
+    recipe = tmp_path / folder / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace("port = 30000", "port = 30001"))
+    said.append(call_rcc("build", folder, "-t", "shell", "--check", cwd=tmp_path).err)
+
+    for text in said:
+        assert re.search(r"rcc (?:lint|build|lock) 'x \$\(touch pwned\)", text), text
+        assert not re.search(r"rcc (?:lint|build|lock) x ", text)
+
+
 def test_init_writes_files_that_compile_and_keeps_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     (tmp_path / "new/.gitattributes").write_text("*.png binary")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def _tell(one: Built, mode: Mode) -> int:
     if one.compiled and one.published:
         show(told(one.compiled, one.published))
     elif code == MENDABLE and mode.check and one.compiled:
-        say(f"to bring it up to date: rcc build {one.job.recipe}")
+        say(f"to bring it up to date: rcc build {shlex.quote(one.job.recipe)}")
     elif code == 0 and one.compiled:
         checks = " and ".join(name for name, on in (("up to date", mode.check), ("reproducible", mode.rebuild)) if on)
         show([f"{one.job.out if mode.check else one.job.recipe} is {checks}"])

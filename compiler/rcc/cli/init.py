@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -55,25 +56,24 @@ def command(folder: str) -> int:
     """Write a first recipe.toml and cluster.toml into FOLDER (default: here), and .gitattributes for locks."""
     place = Path(folder)
     name = proposed_id(str(place.resolve() / "recipe.toml"))
-    texts = {place / "recipe.toml": RECIPE.format(id=name), place / "cluster.toml": CLUSTER}
+    texts = {place / "recipe.toml": RECIPE.format(id=name).encode(), place / "cluster.toml": CLUSTER.encode()}
     there = [path for path in texts if path.exists() or path.is_symlink()]
     if there:
         help = "name another folder, or change what is there"
         return tell(finding("RCC1119", f"`{path}` is there already", whole(str(path)), help=help) for path in there)
+    texts |= _attributes(place / ".gitattributes")
     place.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
-        replace_file(str(path), text.encode())
+        replace_file(str(path), text)
         show([f"wrote {path}"])
-    _add_attributes(place / ".gitattributes")
-    show([f"next: change both files, then rcc lint {place}/*.toml and rcc build {place}"])
+    quoted = shlex.quote(str(place))
+    show([f"next: change both files, then rcc lint {quoted}/*.toml and rcc build {quoted}"])
     return 0
 
 
-def _add_attributes(path: Path) -> None:
-    """Adds the lines that are missing; what is there stays."""
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    missing = [line for line in ATTRIBUTES if line not in text.splitlines()]
-    if missing:
-        start = text if text.endswith("\n") or not text else text + "\n"
-        replace_file(str(path), (start + "\n".join(missing) + "\n").encode())
-        show([f"wrote {path}"])
+def _attributes(path: Path) -> dict[Path, bytes]:
+    """The file with the lines that it lacks; what is there stays."""
+    text = path.read_bytes() if path.exists() else b""
+    missing = [line for line in map(str.encode, ATTRIBUTES) if line not in text.splitlines()]
+    start = text if text.endswith(b"\n") or not text else text + b"\n"
+    return {path: start + b"\n".join(missing) + b"\n"} if missing else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -64,9 +65,8 @@ def lock_recipe(recipe: str, asked: Asked) -> Outcome:
     if not (asked.check or asked.verify):
         return _update(Outcome(recipe, path, False, (), found), wanted, text, old, asked)
     if old is None:
-        more: Findings = (
-            finding("RCC611", f"`{recipe}` has no lock `{path}`", whole(recipe), help=f"run `rcc lock {recipe}`"),
-        )
+        help = f"run `rcc lock {shlex.quote(recipe)}`"
+        more: Findings = (finding("RCC611", f"`{recipe}` has no lock `{path}`", whole(recipe), help=help),)
     elif asked.check:
         more = stale_findings(wanted, old, text)
     else:

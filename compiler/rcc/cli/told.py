@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
 
 from rcc.cli.compiling import Compiled
@@ -30,7 +31,7 @@ def _unpinned(compiled: Compiled) -> Iterator[str]:
     plan = compiled.planned.plan
     yield from (f"{one.kind} {one.id}: {one.why}" for one in plan.unpinned)
     if not plan.locked and any(one.kind in LOCKABLE for one in plan.unpinned):
-        yield f"to pin what a lock can: rcc lock {compiled.planned.inputs.recipe}"
+        yield f"to pin what a lock can: rcc lock {shlex.quote(compiled.planned.inputs.recipe)}"
 
 
 def _block(title: str, lines: Iterable[str]) -> Iterator[str]:

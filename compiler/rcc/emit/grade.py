@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from html import escape
 
 from rcc.plan.model import Plan, Unpinned
@@ -70,10 +71,11 @@ def _pinned(plan: Plan) -> tuple[str, ...]:
 
 
 def _step(one: Unpinned, recipe: str) -> Step:
+    lock = f"run `rcc lock {shlex.quote(recipe)}`"
     helps = {
-        "image": f"run `rcc lock {recipe}`",
-        "model": f"run `rcc lock {recipe}`; a folder on the nodes can only be pinned as a Hugging Face repository",
-        "staging": f"run `rcc lock {recipe}`",
+        "image": lock,
+        "model": f"{lock}; a folder on the nodes can only be pinned as a Hugging Face repository",
+        "staging": lock,
         "mount": "put the file beside the recipe and mount it from there, or state its `sha256`",
     }
     return Step(one.kind, one.id, one.why, helps[one.kind])

@@ -72,11 +72,17 @@ def _cluster(plan: Plan) -> Artifact:
 def _environment() -> Environment:
     from rcc_targets.common.encode import comment, identifier, sh, sh_words
     from rcc_targets.common.render import Encoder, environment
-    from rcc_targets.shell.words import home, options
+    from rcc_targets.shell.words import home, inline, options
 
     encoders: dict[str, Encoder] = {
-        "sh": sh, "sh_words": sh_words, "comment": comment, "identifier": identifier, "home": home, "options": options
-    }  # fmt: skip
+        "sh": sh,
+        "sh_words": sh_words,
+        "comment": comment,
+        "identifier": identifier,
+        "home": home,
+        "inline": inline,
+        "options": options,
+    }
     return environment(Path(__file__).parent, encoders)
 
 

@@ -53,6 +53,11 @@ def options(found: Iterable[Option]) -> Encoded:
     return Encoded("".join(f" \\\n        {_option(one)}" for one in found))
 
 
+def inline(found: Iterable[Option]) -> Encoded:
+    """Options within a line."""
+    return Encoded("".join(f" {_option(one)}" for one in found))
+
+
 def home(path: str) -> Encoded:
     """A path of the node as a word; `~/` is the home of whoever runs the script."""
     return Encoded('"$HOME"' + sh(path[1:])) if path.startswith("~/") else sh(path)

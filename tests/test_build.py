@@ -275,6 +275,48 @@ def test_rebuild_of_an_honest_build_finds_nothing_also_with_bases_elsewhere(hell
     assert ran.out == ". is reproducible\n"
 
 
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    """A locked recipe for four nodes with staged rows."""
+    shutil.copytree(RECIPES / "tables-by-lock", tmp_path / "tables")
+    return tmp_path / "tables"
+
+
+def test_frozen_takes_the_lock_as_it_is(tables: Path) -> None:
+    locked = call_rcc("plan", ".", "--json", cwd=tables).json()
+    change(tables / "recipe.toml", 'model = "acme/tables"', 'model = "acme/others"')
+    change(tables / "recipe.toml", "sglang-rows:1", "others:2")
+    assert call_rcc("plan", ".", cwd=tables).code == 1
+
+    frozen = call_rcc("plan", ".", "--frozen", "--json", cwd=tables).json()
+    assert frozen["models"] == locked["models"]
+    assert frozen["ranks"][0]["staging"] == locked["ranks"][0]["staging"]
+    assert frozen["ranks"][0]["container"]["image"].split("@") == [
+        "registry.example.com/llm/sglang-rows",
+        frozen["image"]["digest"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("_nodes = 4", "_nodes = 2", "the lock has the rows of `engram` for 4 ranks, and the recipe runs on 2"),
+        ("_nodes = 4", "_nodes = 5", "the lock has the rows of `engram` for 4 ranks, and the recipe runs on 5"),
+        ('"sparse-rows"', '"snapshot"', "the lock has `engram` as `sparse-rows`, and the recipe as `snapshot`"),
+    ],
+)
+def test_frozen_rows_of_other_ranks_are_refused(old: str, new: str, said: str, tables: Path) -> None:
+    change(tables / "recipe.toml", old, new)
+    change(tables / "recipe.toml", "parallel_size = 4", f"parallel_size = {new[-1] if new[-1].isdigit() else 4}")
+    more = '[[nodes]]\nname = "spark5"\nhost = "10.0.0.15"\nfabric = "192.168.200.15"\n\n[nccl'
+    change(tables / "cluster.toml", "[nccl", more)
+    ran = call_rcc("build", ".", "-t", "shell", "--frozen", cwd=tables)
+
+    assert ran.code == 1, ran.text
+    assert said in ran.err
+    assert not (tables / "result").exists()
+
+
 def test_locked_refuses_what_is_not_pinned(hello: Path) -> None:
     ran = build(hello, "--locked")
 

@@ -60,7 +60,7 @@ def _block(file: RecipeFile, block: StagingBlock, rank: int, filler: Filler, loc
     rows = block.kind == "sparse-rows"
     source = staging_source(file, block)
     if locked is not None and source is not None:
-        source = f"{source.partition('@')[0]}@{locked.commit}"
+        source = f"{locked.request.repo}@{locked.commit}"
     return ResolvedStaging(
         id=block.id,
         kind=block.kind,
@@ -77,5 +77,5 @@ def _block(file: RecipeFile, block: StagingBlock, rank: int, filler: Filler, loc
         rate_limit=block.rate_limit,
         source=source,
         layout=locked.layout if locked else None,
-        rows=dict(locked.ranks[rank]) if locked and rows else None,
+        rows=dict(locked.ranks[rank]) if locked and rank < len(locked.ranks) else None,
     )

@@ -15,13 +15,18 @@ from rcc.resolve.model import ResolvedImage, ResolvedModel
 
 
 def resolve_image(text: str, id: str, lock: Lock | None) -> ResolvedImage:
-    """The image by the digest that the recipe states, else the lock's; by its tag where neither says one."""
+    """The image by the digest that the recipe states, else the lock's; by its tag where neither says one.
+
+    Where the lock is taken as it is, it may answer for another image than the recipe names: then that is the image.
+    """
+    locked = lock.images.get(id) if lock else None
     reference = parse_reference(text)
+    if locked and str(reference) != locked.reference:
+        text, reference = locked.reference, parse_reference(locked.reference)
     assert not isinstance(reference, BadReference), "the caller has read the reference before"
     written, _, _ = text.partition("@")
     has_tag = reference.tag is not None
     name = written[: -len(str(reference.tag)) - 1] if has_tag else written
-    locked = lock.images.get(id) if lock else None
     digest = reference.digest or (locked.digest if locked else None)
     return ResolvedImage(text if has_tag or reference.digest else f"{name}:latest", name, digest)
 
@@ -37,8 +42,25 @@ def resolve_models(file: RecipeFile, lock: Lock | None) -> tuple[ResolvedModel, 
 def _model(id: str, repo: str, revision: str, lock: Lock | None) -> ResolvedModel:
     locked = lock.models.get(id) if lock else None
     if locked is not None and not repo.startswith("/"):
-        return ResolvedModel(id, repo, revision, locked.commit, locked.tree)
+        return ResolvedModel(id, locked.repo, locked.revision, locked.commit, locked.tree)
     return ResolvedModel(id, repo, revision, revision if COMMIT.fullmatch(revision) else None, None)
+
+
+def check_staged(file: RecipeFile, lock: Lock | None) -> list[Finding]:
+    """Rows that a lock, taken as it is, has for other ranks than the recipe's: they would not cover the tables."""
+    found = []
+    for index, block in enumerate(file.recipe.staging):
+        locked = lock.staging.get(block.id) if lock else None
+        asked = locked.request if locked else None
+        if asked and asked.kind != block.kind:
+            message = f"the lock has `{block.id}` as `{asked.kind}`, and the recipe as `{block.kind}`"
+        elif asked and asked.world not in (None, file.recipe.required_nodes):
+            ranks = f"{asked.world} ranks, and the recipe runs on {file.recipe.required_nodes}"
+            message = f"the lock has the rows of `{block.id}` for {ranks}"
+        else:
+            continue
+        found.append(finding("RCC801", message, file.place(("staging", index, "kind")), help="run `rcc lock`"))
+    return found
 
 
 def architecture(node: Node, hardware: Hardware) -> str | None:

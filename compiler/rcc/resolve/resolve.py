@@ -18,7 +18,7 @@ from rcc.resolve.environment import set_by_compiler
 from rcc.resolve.keys import check_keys
 from rcc.resolve.model import Options, Resolved, ResolvedRank
 from rcc.resolve.models import needs_hub
-from rcc.resolve.pins import check_architectures, resolve_image
+from rcc.resolve.pins import check_architectures, check_staged, resolve_image
 from rcc.resolve.rank import resolve_rank
 
 
@@ -36,6 +36,7 @@ def resolve(
     found += check_keys(file, chosen.engine, carried)
     found += check_flags(file, chosen.engine)
     found += check_architectures(file, chosen.nodes, chosen.hardware, lock)
+    found += check_staged(file, lock)
     ranks = []
     for rank in range(len(chosen.nodes)):
         resolved, of_rank = resolve_rank(chosen, rank)

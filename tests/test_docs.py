@@ -2,13 +2,16 @@
 
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import pytest
 
 from rcc.cli import command_line
-from tests.support.paths import ROOT
+from tests.support.cli import call_rcc
+from tests.support.paths import RECIPES, ROOT
 from tools.docs import generated, stale
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "compiler/rcc").rglob("*.md")])
@@ -56,6 +59,20 @@ def test_commands_are_known_with_their_options() -> None:
 
     assert len(lines) > 50
     assert {(str(page.relative_to(ROOT)), *words) for page, words in lines if unknown(words)} == set()
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/tutorial/README.md"])
+def test_a_build_says_what_the_page_shows(name: str, tmp_path: Path) -> None:
+    shutil.copytree(RECIPES, tmp_path / "recipes")
+    sample = re.search(
+        r"^\$ rcc (build .*)\n(built (?:.+\n)+?)(?:\n|```)", (ROOT / name).read_text("utf-8"), re.MULTILINE
+    )
+    assert sample
+
+    ran = call_rcc(*sample[1].split(), cwd=tmp_path)
+
+    assert ran.code == 0, ran.text
+    assert re.sub(r"sha256:[0-9a-f]+", "sha256:…", ran.out) == sample[2]
 
 
 def test_what_is_made_is_in_the_makefile() -> None:

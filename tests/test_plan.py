@@ -97,7 +97,7 @@ revision = "{COMMIT}"
 
 def test_rows_are_known_to_the_lock_alone() -> None:
     assert refused(STAGED + '[env]\nROWS = "{{ staging.engram.rows }}"\n', FOUR_NODES) == [
-        "RCC304 14:9 `staging.engram` is known only to the lock"
+        "RCC304 14:9 `staging.engram.rows` is known only to the lock"
     ]
 
 

@@ -145,10 +145,31 @@ def test_templates_are_filled_for_each_rank() -> None:
         ('args = ["{{ node.hca }}"]', "RCC305 4:10 template name `node.hca` has no value: node `desk` has no `hca`"),
         ('args = ["{{ model.path }}"]', "RCC302 4:10 template name `model.path` is not defined"),
         ('env.A = "{{ staging.x.rows }}"', "RCC302 4:10 template name `staging.x.rows` is not defined"),
+        (
+            'model = "a/b"\nargs = ["{{ model.host_path }}"]',
+            "RCC304 5:10 `model.host_path` needs the commit that is served, and nothing pins it",
+        ),
     ],
 )
 def test_a_template_that_cannot_be_filled_is_said_at_its_place(line: str, expected: str) -> None:
     assert refused(f"{CUSTOM}{line}\n", ONE_NODE) == [expected]
+
+
+def test_a_model_s_path_on_the_host_needs_the_cache() -> None:
+    recipe = f'{CUSTOM}model = "a/b"\nrevision = "{"0" * 40}"\nargs = ["{{{{ model.host_path }}}}"]\n'
+
+    lines = refused(recipe, ONE_NODE.replace("hf_cache", "# hf_cache"))
+
+    message = "template name `model.host_path` has no value: the cluster file has no `hf_cache`"
+    assert f"RCC305 6:10 {message}" in lines
+
+
+def test_a_node_s_architecture_is_its_profile_s_unless_it_states_its_own() -> None:
+    recipe = FOUR_RANKS + 'args = ["{{ node.arch }}"]\n'
+
+    ranks = planned(recipe, FOUR_NODES.replace('name = "spark2"', 'name = "spark2"\narch = "amd64"'))["ranks"]
+
+    assert [rank["container"]["command"][0] for rank in ranks] == ["arm64", "amd64", "arm64", "arm64"]
 
 
 def test_a_late_bound_name_is_the_whole_value_of_a_variable() -> None:

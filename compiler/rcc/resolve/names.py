@@ -23,7 +23,7 @@ def base_names(
         "nnodes": str(file.recipe.required_nodes),
         "node.name": node.name,
     }
-    names["hf"] = hf_cache or _unset("hf", "the cluster file has no `hf_cache`", "add `hf_cache` to the cluster file")
+    names["hf"] = hf_cache or _no_cache("hf")
     names["topology"] = topology or _unset("topology", "no topology is chosen", "name one with `topology`")
     for name, value in (
         ("node.host", node.host),
@@ -41,6 +41,10 @@ def base_names(
 
 def _unset(name: str, why: str, help: str) -> Missing:
     return Missing("RCC305", f"template name `{name}` has no value: {why}", help)
+
+
+def _no_cache(name: str) -> Missing:
+    return _unset(name, "the cluster file has no `hf_cache`", "add `hf_cache` to the cluster file")
 
 
 def _unset_on(node: Node, name: str) -> Missing:
@@ -72,16 +76,18 @@ def model_names(
     names: dict[str, str | Missing] = {}
     for model in models:
         own = "model" if model.id == "model" else f"models.{model.id}"
-        needs = Missing(
-            "RCC304",
-            f"`{own}.path` needs the commit that is served, and nothing pins it",
-            "run `rcc lock`, or write a commit as `revision`",
-        )
-        names[f"{own}.path"] = paths.get(model.id, needs)
         names[f"{own}.repo"] = model.repo
-        names[f"{own}.commit"] = model.commit or needs
-        names[f"{own}.host_path"] = host_path(model, hf_cache) or needs
+        names[f"{own}.commit"] = model.commit or _needs_commit(f"{own}.commit")
+        names[f"{own}.path"] = paths.get(model.id) or _needs_commit(f"{own}.path")
+        on_host = f"{own}.host_path"
+        needs = _needs_commit(on_host) if model.commit is None else _no_cache(on_host)
+        names[on_host] = host_path(model, hf_cache) or needs
     return names
+
+
+def _needs_commit(name: str) -> Missing:
+    why = f"`{name}` needs the commit that is served, and nothing pins it"
+    return Missing("RCC304", why, "run `rcc lock`, or write a commit as `revision`")
 
 
 def staging_names(blocks: Iterable[ResolvedStaging]) -> dict[str, str | Missing]:
@@ -89,12 +95,15 @@ def staging_names(blocks: Iterable[ResolvedStaging]) -> dict[str, str | Missing]
     names: dict[str, str | Missing] = {}
     for block in blocks:
         own = f"staging.{block.id}"
-        needs = Missing("RCC304", f"`{own}` is known only to the lock", "run `rcc lock`")
         names[f"{own}.dst"] = block.dst
-        names[f"{own}.layout"] = block.layout or needs
+        names[f"{own}.layout"] = block.layout or _needs_lock(f"{own}.layout")
         if block.kind == "sparse-rows":
-            names[f"{own}.rows"] = needs if block.rows is None else row_text(block.rows)
+            names[f"{own}.rows"] = _needs_lock(f"{own}.rows") if block.rows is None else row_text(block.rows)
     return names
+
+
+def _needs_lock(name: str) -> Missing:
+    return Missing("RCC304", f"`{name}` is known only to the lock", "run `rcc lock`")
 
 
 def row_text(rows: Mapping[str, tuple[int, int]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from rcc.cluster.model import ClusterFile, Node
@@ -15,6 +16,7 @@ from rcc.resolve.fill import Filler, Missing
 from rcc.resolve.model import ResolvedRank, ResolvedStaging
 from rcc.resolve.models import engine_env, model_paths
 from rcc.resolve.names import base_names, gid_name, model_names, port_name, staging_names
+from rcc.resolve.pins import architecture
 from rcc.source import Path, Place
 
 
@@ -55,6 +57,7 @@ def _without_slash(path: str | None) -> str | None:
 def _base(chosen: Chosen, rank: int, hf_cache: str | None) -> dict[str, str | Missing]:
     """The names that staging paths may use; the models' paths in the container are not known yet."""
     node, cluster = chosen.nodes[rank], chosen.cluster.cluster
+    node = replace(node, arch=architecture(node, chosen.hardware))
     names = base_names(chosen.file, cluster, chosen.topology, node, rank, chosen.nodes[0], hf_cache)
     names["port"] = port_name(ports(chosen.file, chosen.engine)[0])
     names["node.gid_index"] = gid_name(node, "auto" if node.gid_index is None else node.gid_index)

@@ -128,8 +128,11 @@ def test_what_does_not_run_leaves_the_hash_as_it_is(change: tuple[str, str]) -> 
 
 def test_nodes_that_are_not_used_leave_the_hash_as_it_is() -> None:
     more = FOUR_NODES.replace("[nccl", '[[nodes]]\nname = "spark5"\nhost = "10.0.0.15"\n\n[nccl')
+    names = '[k8s.node_names]\nspark1 = "n1"\n'
 
     assert planned(FOUR_RANKS, more)["plan"] == planned(FOUR_RANKS, FOUR_NODES)["plan"]
+    more += f'{names}spark5 = "n5"\n'
+    assert planned(FOUR_RANKS, more)["plan"] == planned(FOUR_RANKS, FOUR_NODES + names)["plan"]
 
 
 def test_what_runs_changes_the_hash() -> None:

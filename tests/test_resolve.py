@@ -62,6 +62,17 @@ def test_an_unknown_topology() -> None:
     assert lines == ["RCC904 7:12 cluster `cluster` has no NCCL profile `swich`"]
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (Options(topology=""), "RCC904 0:0 cluster `cluster` has no NCCL profile ``"),
+        (Options(hf_cache=""), "RCC306 0:0 `--hf-cache` needs an absolute path, not ``"),
+    ],
+)
+def test_an_empty_option_is_not_no_option(options: Options, expected: str) -> None:
+    assert refused(FOUR_RANKS, FOUR_NODES, options) == [expected]
+
+
 def test_several_topologies_and_none_chosen() -> None:
     lines = refused(FOUR_RANKS, FOUR_NODES.replace('topology = "switch"\n', "") + "[nccl.direct]\n")
 

@@ -97,6 +97,7 @@ def _healthcheck(resolved: Resolved) -> Healthcheck | None:
 
 def _k8s(resolved: Resolved) -> K8s:
     keys = resolved.k8s
+    used = {rank.node.name for rank in resolved.ranks}
     return K8s(
         namespace=keys.namespace,
         storage_class=keys.storage_class,
@@ -104,7 +105,7 @@ def _k8s(resolved: Resolved) -> K8s:
         rdma_resource=keys.rdma_resource,
         image_pull_secrets=keys.image_pull_secrets,
         tolerations=keys.tolerations,
-        node_names=keys.node_names,
+        node_names={node: name for node, name in keys.node_names.items() if node in used},
         hf_claim=keys.hf_claim,
         workload=resolved.k8s_workload,
     )

@@ -80,7 +80,8 @@ def choose_topology(
 ) -> tuple[tuple[str | None, Profile], list[Finding]]:
     """The NCCL profile: the command line's, the recipe's, the cluster's, else the only one there is."""
     profiles = cluster.cluster.nccl
-    name = options.topology or file.recipe.topology or cluster.cluster.topology
+    stated = (options.topology, file.recipe.topology, cluster.cluster.topology)
+    name = next((one for one in stated if one is not None), None)
     if name is None and len(profiles) == 1:
         name = next(iter(profiles))
     if name is None:
@@ -88,14 +89,14 @@ def choose_topology(
     if name in profiles:
         return (name, profiles[name]), []
     place = file.place(("topology",)) if file.recipe.topology == name else cluster.place(("topology",))
-    return (None, {}), [_unknown_topology(name, cluster, None if options.topology else place)]
+    return (None, {}), [_unknown_topology(name, cluster, place if options.topology is None else None)]
 
 
 def _unknown_topology(name: str, cluster: ClusterFile, place: Place | None) -> Finding:
     known = sorted(cluster.cluster.nccl)
     near = nearest_name(name, known)
-    listed = ", ".join(f"`{one}`" for one in known) if known else "none"
-    help = f"did you mean `{near}`?" if near else f'profiles are {listed}; add `[nccl."{name}"]` to the cluster file'
+    listed = f"profiles are {', '.join(f'`{one}`' for one in known)}" if known else "there is no profile at all"
+    help = f"did you mean `{near}`?" if near else f'{listed}; add `[nccl."{name}"]` to the cluster file'
     message = f"cluster `{cluster.cluster.name}` has no NCCL profile `{name}`"
     return finding("RCC904", message, place, help=help)
 

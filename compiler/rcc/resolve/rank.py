@@ -23,7 +23,8 @@ from rcc.source import Path, Place
 def resolve_rank(chosen: Chosen, rank: int) -> tuple[ResolvedRank, list[Finding]]:
     """The rank's values, and everything that stands against them."""
     file, cluster, node = chosen.file, chosen.cluster, chosen.nodes[rank]
-    hf_cache = _without_slash(chosen.options.hf_cache or node.hf_cache or cluster.cluster.hf_cache)
+    stated = (chosen.options.hf_cache, node.hf_cache, cluster.cluster.hf_cache)
+    hf_cache = _without_slash(next((one for one in stated if one is not None), None))
     names = _base(chosen, rank, hf_cache)
     in_recipe = Filler(names, file.place, partial(_in_recipe, file))
     in_cluster = Filler(names, cluster.place, partial(_in_cluster, cluster))

@@ -155,6 +155,17 @@ def test_trouble_is_2(a: str, b: str, said: str, tmp_path: Path) -> None:
     assert said in ran.err
 
 
+def test_what_is_wrong_with_a_file_of_both_is_said_once(pair: tuple[Path, Path]) -> None:
+    a, b = pair
+    for one in pair:
+        (one / "recipe.toml").write_text('id = "x"\nextends = "../base.toml"\n')
+    (a.parent / "base.toml").write_text("prot = 1\n")
+    ran = call_rcc("diff", a, b, cwd=a.parent)
+
+    assert ran.code == 2
+    assert ran.err.count("unknown key `prot`") == 1
+
+
 def test_a_recipe_with_an_error_is_trouble_not_a_difference(pair: tuple[Path, Path]) -> None:
     change(pair[1] / "recipe.toml", "port = 30000", 'port = "30000"')
 

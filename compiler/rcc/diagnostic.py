@@ -98,5 +98,6 @@ def has_errors(findings: Iterable[Finding]) -> bool:
 
 
 def in_order(findings: Iterable[Finding]) -> Findings:
-    """Sorted for output, each said once."""
-    return tuple(sorted(dict.fromkeys(findings), key=lambda one: one.sort_key))
+    """Sorted for output, each said once, also where a file was read twice."""
+    once = {(one.sort_key, one.help): one for one in findings}
+    return tuple(sorted(once.values(), key=lambda one: one.sort_key))

@@ -18,6 +18,8 @@ LONGEST_TOTAL = 2_000_000
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+_NO_CHARACTER = re.compile("[\ud800-\udfff]")
+
 OF_THE_SHELL = re.compile(
     r"_|rcc_.*|BASH.*|COMP_.*|DIRSTACK|EPOCH.*|E?UID|FUNCNAME|GROUPS|HISTCMD|IFS|LINENO|OLDPWD|OPTERR|OPTIND"
     r"|PIPESTATUS|POSIXLY_CORRECT|PPID|PS[124]|PWD|S?RANDOM|SECONDS|SHELLOPTS|SHLVL"
@@ -38,27 +40,29 @@ def _of_rank(rank: Rank) -> Iterator[Finding]:
     yield from _names_refused(rank)
 
 
-def texts(rank: Rank) -> Iterator[tuple[str, str]]:
-    """Every text of a rank that an artifact carries, with what to call it."""
+def texts(rank: Rank) -> Iterator[tuple[str, str, str]]:
+    """Every text of a rank that an artifact carries: what it is (a format), its name, and the text."""
     container = rank.container
     for number, word in enumerate((*container.entrypoint, *container.command)):
-        yield f"argument {number}", word
+        yield "argument {}", str(number), word
     for name, value in container.env.items():
-        yield f"the variable `{shown(name)}`", f"{name}={value}"
+        yield "the variable `{}`", name, f"{name}={value}"
     for name in (*container.late_env, *container.secrets):
-        yield f"the variable `{shown(name)}`", name
+        yield "the variable `{}`", name, name
     for key, value in container.labels.items():
-        yield f"the label `{shown(key)}`", f"{key}={value}"
+        yield "the label `{}`", key, f"{key}={value}"
     for mount in container.mounts:
-        yield "a mount", (mount.source if isinstance(mount.source, str) else mount.source.file) + mount.target
+        source = mount.source if isinstance(mount.source, str) else mount.source.file
+        yield "the mount `{}`", mount.target, source + mount.target
     for check in rank.asserts:
-        yield "an assert", check.path + check.contains
+        yield "the assert of `{}`", check.path, check.path + check.contains
     for block in rank.staging:
-        yield f"staging `{shown(block.id)}`", block.src + block.dst
-    for what, text in (("the image", container.image), ("`install_dir`", rank.install_dir)):
-        yield what, text
-    for what, words in (("a device", container.devices), ("`user`", (container.user or "",))):
-        yield from ((what, word) for word in words)
+        yield "staging `{}`", block.id, block.src + block.dst
+    yield "the image `{}`", container.image, container.image
+    yield "`install_dir`", "", rank.install_dir
+    yield "`user`", "", container.user or ""
+    for device in container.devices:
+        yield "the device `{}`", device, device
 
 
 def shown(text: str) -> str:
@@ -68,13 +72,17 @@ def shown(text: str) -> str:
 
 
 def _texts_refused(rank: Rank) -> Iterator[Finding]:
-    for what, text in texts(rank):
+    for what, name, text in texts(rank):
         if "\0" in text:
-            yield finding("RCC1001", f"{what} holds a NUL character", help="remove it: no process can be given one")
-        if any("\ud800" <= character <= "\udfff" for character in text):
+            yield finding(
+                "RCC1001",
+                f"{what.format(shown(name))} holds a NUL character",
+                help="remove it: no process can be given one",
+            )
+        if _NO_CHARACTER.search(text):
             yield finding(
                 "RCC1002",
-                f"{what} holds bytes that are not UTF-8",
+                f"{what.format(shown(name))} holds bytes that are not UTF-8",
                 help="write it as UTF-8: container engines replace other bytes without a word",
             )
 

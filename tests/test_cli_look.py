@@ -13,8 +13,9 @@ import pytest
 
 from rcc_schema import load, names
 from tests.support.cli import call_rcc
+from tests.support.mounts import tmpfs
 from tests.support.paths import RECIPES
-from tests.support.skips import needs
+from tests.support.skips import needs, needs_root
 
 FOLDERS = sorted(path.parent for path in RECIPES.glob("*/recipe.toml"))
 WRAPPER = RECIPES / "dsv41-flash-wrapper"
@@ -191,6 +192,17 @@ def test_init_keeps_what_gitattributes_holds_whatever_it_is(tmp_path: Path) -> N
 
     assert first == b"\xff text"
     assert len(others) == 3
+
+
+@needs_root
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with tmpfs(tmp_path / "disk", "8k") as disk:
+        (disk / "fill").write_bytes(b"x" * 8192)
+        ran = call_rcc("grade", RECIPES / "hello", "--badge", "badge.svg", cwd=disk)
+
+        assert ran.code == 2
+        assert f"cannot use `{disk}/badge.svg`: no space left on device" in ran.err
+        assert not (disk / "badge.svg").exists()
 
 
 def test_init_writes_nothing_where_it_cannot_write_all(tmp_path: Path) -> None:

@@ -28,6 +28,13 @@ def save_lock(path: str, data: bytes) -> Findings:
 
 def replace_file(target: str, data: bytes) -> None:
     """Puts `data` in the place of a file in one step, with its mode; raises OSError and leaves the old one."""
+    try:
+        _replace_file(target, data)
+    except OSError as error:  # what the temporary file is called helps nobody
+        raise OSError(error.errno, error.strerror, target) from error
+
+
+def _replace_file(target: str, data: bytes) -> None:
     folder, name = os.path.split(target)
     handle, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
     try:

@@ -113,6 +113,41 @@ def test_a_reader_that_leaves_is_nothing_to_complain_about(tmp_path: Path) -> No
     assert done.stderr == b""
 
 
+JSON_COMMANDS = [
+    ["build", "bad", "-t", "shell"],
+    ["plan", "bad"],
+    ["explain", "bad"],
+    ["grade", "bad"],
+    ["freeze", "bad", "--label", "x"],
+    ["lock", "bad"],
+    ["stage", "bad", "--rank", "0"],
+    ["diff", "bad", "bad"],
+    ["diff", "bad", "nowhere.lock"],
+    ["reproduce", "bad"],
+    ["verify", "bad"],
+    ["rollback"],
+]
+
+
+@pytest.mark.parametrize("arguments", JSON_COMMANDS, ids=" ".join)
+def test_programs_get_the_findings_of_a_command_that_gives_nothing_else(arguments: list[str], tmp_path: Path) -> None:
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad/recipe.toml").write_text("prot = 1\n")
+    ran = call_rcc(*arguments, "--json", cwd=tmp_path)
+
+    value = ran.json()
+    (told,) = value.get("builds") or value.get("locks") or [value]
+    assert ran.code in (1, 2)
+    assert "error" in [one["severity"] for one in told["findings"]]
+    assert "error[" not in ran.err
+
+
+def test_nothing_to_stage_is_json_too(tmp_path: Path) -> None:
+    ran = call_rcc("stage", HELLO, "--rank", "0", "--json", cwd=tmp_path)
+
+    assert ran.json() == {"version": 1, "command": "stage", "status": 0, "blocks": []}
+
+
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize(("arguments", "code"), [("schema", 0), (f"plan {HELLO}", 0), ("plan nowhere", 2), ("nope", 2)])
 def test_closed_streams_change_no_exit_code(closed: str, arguments: str, code: int, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import click
 from rcc.cli.compiling import locate, plan_of
 from rcc.cli.discover import RECIPE
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options
-from rcc.cli.outcome import OK, USAGE, print_json, show, tell
+from rcc.cli.outcome import OK, USAGE, print_json, refuse, show, tell
 from rcc.cli.path_type import PATH
 from rcc.diagnostic import Finding, Findings, finding
 from rcc.emit.changes import Change, changes, plan_changes
@@ -57,7 +57,7 @@ def command(a: str, b: str, cluster: str | None, as_json: bool, **chosen: Any) -
     options = from_chosen(chosen)
     kinds = [_kind(one) for one in (a, b)]
     if kinds[0] != kinds[1]:
-        tell([_not_comparable(a, kinds[0], b, kinds[1])])
+        refuse([_not_comparable(a, kinds[0], b, kinds[1])], as_json)
         return USAGE
     compare: dict[str, Callable[[], Outcome]] = {
         "result": lambda: _results(Path(a), Path(b)),
@@ -65,9 +65,10 @@ def command(a: str, b: str, cluster: str | None, as_json: bool, **chosen: Any) -
         "recipe": lambda: _recipes(a, b, cluster, options),
     }
     found, findings = compare[kinds[0]]()
-    tell(findings)
     if found is None:
+        refuse(findings, as_json)
         return USAGE
+    tell(findings)
     if as_json:
         told = {"changes": plain(found.meaning), "artifacts": plain(found.artifacts)}
         print_json({"version": 1, "kind": kinds[0], "same": not found, **told})

@@ -9,7 +9,7 @@ import click
 
 from rcc.cli.compiling import Planned, locate, plan_of
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
-from rcc.cli.outcome import USAGE, print_json, say, show, tell
+from rcc.cli.outcome import USAGE, print_json, refuse, say, show, tell
 from rcc.emit.reach import reached
 from rcc.emit.registry import BUILT_IN, choose
 from rcc.nearest import nearest_name
@@ -31,9 +31,9 @@ def command(recipe: str, key: str | None, cluster: str | None, as_json: bool, **
     """
     options = from_chosen(chosen)
     planned, found = plan_of(locate(recipe, cluster), options)
-    code = tell(found)
     if planned is None:
-        return code
+        return refuse(found, as_json)
+    code = tell(found)
     known = _traces(planned, options)
     wanted = [one for one in known if key is None or one.key in (key, f"env.{key}")]
     if not wanted:

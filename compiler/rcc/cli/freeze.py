@@ -26,10 +26,10 @@ from rcc.cli.options import (
     recipe_argument,
     target_option,
 )
-from rcc.cli.outcome import print_json, show, tell
+from rcc.cli.outcome import print_json, refuse, show, tell
 from rcc.cli.path_type import PATH
 from rcc.cli.settings import REPORTS
-from rcc.diagnostic import Findings, finding
+from rcc.diagnostic import Findings, finding, has_errors
 from rcc.emit import manifest
 from rcc.resolve.model import Options
 from rcc.source import whole
@@ -64,14 +64,16 @@ def command(
     options = from_chosen(chosen)
     compiled, found = compile_recipe(locate(recipe, cluster), options, names(",".join(target)) or ())
     if compiled is None:
-        return tell(found)
+        return refuse(found, as_json)
     stem = f"{moment.as_name(when)}_{label}"
     record = _record(compiled, options, label, moment.as_text(when), stem, figures)
     found = (*found, *_write(Path(out, stem), (*_files(compiled, stem), Kept(NAME, write_record(record)))))
+    if has_errors(found):
+        return refuse(found, as_json)
     code = tell(found)
-    if code == 0 and as_json:
+    if as_json:
         print_json({"version": 1, "report": str(Path(out, stem)), "build": record.build, "plan": record.plan})
-    elif code == 0:
+    else:
         show([f"kept {compiled.planned.plan.id} in {Path(out, stem)}"])
     return code
 
@@ -81,7 +83,7 @@ def _figures(bench: str | None) -> dict[str, Any] | None:
         return None
     try:
         figures = json.loads(Path(bench).read_bytes())
-        json.dumps(figures, allow_nan=False)
+        json.dumps(figures, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         raise click.UsageError(f"`{bench}` is no JSON.") from None
     if not isinstance(figures, dict):

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rcc.cli.options import json_option, out_option
-from rcc.cli.outcome import print_json, say, show, tell
+from rcc.cli.outcome import exit_code, print_json, say, show, tell
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT
 from rcc.emit.gc import collect
@@ -23,7 +23,8 @@ def command(out: str | None, as_json: bool) -> int:
     collected, found = collect(beside, lambda: say(f"waiting for another build in {beside}"))
     if as_json:
         print_json({"version": 1, **(plain(collected) if collected else {}), "findings": records(found)})
-    elif collected is not None:
+        return exit_code(found)
+    if collected is not None:
         total = f"{len(collected.removed)} removed ({collected.freed} bytes), {len(collected.kept)} kept"
         show([*(f"removed {name}" for name in collected.removed), total])
     return tell(found)

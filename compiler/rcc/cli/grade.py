@@ -9,7 +9,7 @@ import click
 
 from rcc.cli.compiling import locate, plan_of
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
-from rcc.cli.outcome import print_json, say, show, tell
+from rcc.cli.outcome import print_json, refuse, say, show, tell
 from rcc.cli.path_type import PATH
 from rcc.emit.grade import Grade, badge, grade
 from rcc.fetch.save import replace_file
@@ -26,9 +26,9 @@ def command(recipe: str, cluster: str | None, badge_file: str | None, as_json: b
     """Grade how much of RECIPE is pinned, A to F, with the next step for each thing that is not."""
     inputs = locate(recipe, cluster)
     planned, found = plan_of(inputs, from_chosen(chosen))
-    code = tell(found)
     if planned is None:
-        return code
+        return refuse(found, as_json)
+    code = tell(found)
     given = grade(planned.plan, inputs.recipe)
     if badge_file is not None:
         replace_file(os.path.realpath(badge_file), badge(given.letter).encode())

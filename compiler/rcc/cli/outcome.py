@@ -11,7 +11,7 @@ import click
 
 from rcc.cli.render import render
 from rcc.cli.render.harmless import harmless
-from rcc.diagnostic import Finding, finding, has_errors
+from rcc.diagnostic import Finding, finding, has_errors, in_order
 from rcc.source import whole
 
 OK, MENDABLE, USAGE = 0, 1, 2
@@ -30,6 +30,17 @@ def tell(findings: Iterable[Finding]) -> int:
     """Shows the findings in full on stderr, and gives the exit code that they ask for."""
     found = tuple(findings)
     click.echo(render(found, "full", color=wants_color(sys.stderr)), err=True, nl=False)
+    return exit_code(found)
+
+
+def refuse(findings: Iterable[Finding], as_json: bool) -> int:
+    """The same for a command that can give nothing else: for programs the findings stand on stdout."""
+    if not as_json:
+        return tell(findings)
+    from rcc.cli.render.as_json import records
+
+    found = in_order(findings)
+    print_json({"version": 1, "findings": records(found)})
     return exit_code(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from math import isfinite
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ import click
 from rcc.cli.compiling import locate, plan_of
 from rcc.cli.files import Disk
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
-from rcc.cli.outcome import print_json, show, tell
+from rcc.cli.outcome import print_json, refuse, show, tell
 from rcc.diagnostic import Findings, has_errors
 from rcc.pipeline import Inputs, load, make_resolved
 from rcc.plan.canonical import plain
@@ -35,12 +36,13 @@ def command(recipe: str, cluster: str | None, window: str | None, as_json: bool,
     if window is not None:
         return _look(window, inputs, options)
     planned, found = plan_of(inputs, options)
-    code = tell(found)
-    if planned is not None and as_json:
+    if planned is None:
+        return refuse(found, as_json)
+    if as_json:
         print_json(plain(planned.plan))
-    elif planned is not None:
+    else:
         show(_outline(planned.plan))
-    return code
+    return tell(found)
 
 
 def _look(window: str, inputs: Inputs, options: Options) -> int:
@@ -77,7 +79,11 @@ def _shown(value: Any) -> Any:
         return {str(key): _shown(one) for key, one in value.items()}
     if isinstance(value, tuple | list):
         return [_shown(one) for one in value]
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    return value if isinstance(value, str | int | bool | None) or _is_finite(value) else str(value)
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, float) and isfinite(value)
 
 
 def _outline(plan: Plan) -> Iterator[str]:

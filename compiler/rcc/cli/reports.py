@@ -8,7 +8,7 @@ import click
 
 from rcc.cli.frozen.record import NAME, Record, read_record
 from rcc.cli.options import json_option
-from rcc.cli.outcome import USAGE, print_json, say, show, tell
+from rcc.cli.outcome import USAGE, exit_code, print_json, say, show, tell
 from rcc.cli.path_type import PATH
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import REPORTS
@@ -31,8 +31,8 @@ def command(folder: str, as_json: bool) -> int:
     if as_json:
         listed = [{"report": str(place), **plain(record)} for place, record in reports]
         print_json({"version": 1, "reports": listed, "findings": records(found)})
-    else:
-        show(_line(place, record) for place, record in reports)
+        return exit_code(found)
+    show(_line(place, record) for place, record in reports)
     return tell(found)
 
 

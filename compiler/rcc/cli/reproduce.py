@@ -12,7 +12,7 @@ from rcc.cli.compiling import Compiled, compile_recipe
 from rcc.cli.discover import present_lock
 from rcc.cli.frozen.record import Record, read_record
 from rcc.cli.options import json_option
-from rcc.cli.outcome import USAGE, exit_code, print_json, show, tell
+from rcc.cli.outcome import USAGE, exit_code, print_json, refuse, show, tell
 from rcc.cli.path_type import PATH
 from rcc.cli.render.as_json import records
 from rcc.diagnostic import Finding, Findings, finding, has_errors
@@ -33,7 +33,7 @@ def command(report: str, as_json: bool) -> int:
     folder = Path(report)
     record, found = read_record(folder)
     if record is None:
-        tell(found)
+        refuse(found, as_json)
         return USAGE
     compiled, found = _rebuilt(folder, record)
     if compiled is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rcc.cli.options import json_option, out_option
-from rcc.cli.outcome import print_json, say, show, tell
+from rcc.cli.outcome import exit_code, print_json, say, show, tell
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT
 from rcc.emit.gc import roll_back
@@ -22,6 +22,7 @@ def command(out: str | None, as_json: bool) -> int:
     name, found = roll_back(link, lambda: say(f"waiting for another build in {link.parent}"))
     if as_json:
         print_json({"version": 1, "out": str(link), "result": name, "findings": records(found)})
-    elif name is not None:
+        return exit_code(found)
+    if name is not None:
         show([f"{link} is {name} again"])
     return tell(found)

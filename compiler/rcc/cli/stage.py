@@ -12,7 +12,7 @@ import click
 
 from rcc.cli.compiling import Compiled, compile_recipe, locate
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options, recipe_argument
-from rcc.cli.outcome import USAGE, say, tell
+from rcc.cli.outcome import OK, USAGE, print_json, refuse, say, tell
 
 TARGET = "shell"
 """The target whose artifacts hold the node's part and its `stage.json`."""
@@ -34,14 +34,16 @@ def command(
 ) -> int:  # fmt: skip
     """Put what RECIPE stages for a rank on this machine's own disk."""
     compiled, found = compile_recipe(locate(recipe, cluster), from_chosen(chosen), (TARGET,))
-    code = tell(found)
     if compiled is None:
-        return code
+        return refuse(found, as_json)
+    tell(found)
     if rank not in range(compiled.planned.plan.group.size):
         raise click.UsageError(f"There is no rank {rank}: the recipe has 0 to {compiled.planned.plan.group.size - 1}.")
     if not compiled.planned.plan.ranks[rank].staging:
+        if as_json:
+            print_json({"version": 1, "command": "stage", "status": OK, "blocks": []})
         say("the recipe stages nothing")
-        return 0
+        return OK
     flags = {"--full": full, "--repair": repair, "--adopt": adopt, "--no-wait": no_wait, "--json": as_json}
     return _run(compiled, rank, [flag for flag, on in flags.items() if on])
 

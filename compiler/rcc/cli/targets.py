@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rcc.cli.outcome import print_json, show, tell
+from rcc.cli.outcome import exit_code, print_json, show, tell
 from rcc.cli.render.as_json import records
 
 
@@ -18,7 +18,7 @@ def command(as_json: bool) -> int:
     if as_json:
         listed = [{"name": one.name, "summary": one.target.summary, "from": one.distribution} for one in targets]
         print_json({"version": 1, "targets": listed, "findings": records(found)})
-        return tell(()) if not found else 1
+        return exit_code(found)
     width = max((len(one.name) for one in targets), default=0)
     for one in targets:
         origin = "" if one.distribution == "rcc" else f"  (from {one.distribution})"

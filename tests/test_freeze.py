@@ -123,6 +123,16 @@ def test_the_time_of_a_report_is_now_unless_it_is_stated(lab: Path) -> None:
     assert len(list((lab / "reports").glob("20??-??-??_??????_second/20??-??-??_??????_second.recipe.toml"))) == 1
 
 
+@pytest.mark.parametrize(
+    ("at", "stem"), [("0001-01-01T00:00:00Z", "0001-01-01_000000"), ("9999-12-31T23:59:59-23:59", None)]
+)
+def test_a_time_at_the_edge_of_the_calendar_is_a_time_or_none(lab: Path, at: str, stem: str | None) -> None:
+    ran = call_rcc("freeze", "tables", "--label", "edge", "--at", at, "-t", "shell", cwd=lab)
+
+    assert ran.code == (2 if stem is None else 0), ran.text
+    assert [path.name for path in lab.glob("reports/*")] == ([] if stem is None else [f"{stem}_edge"])
+
+
 def test_a_report_is_never_overwritten_and_a_failing_one_leaves_nothing(lab: Path) -> None:
     frozen(lab)
     before = listing(lab)
@@ -136,7 +146,7 @@ def test_a_report_is_never_overwritten_and_a_failing_one_leaves_nothing(lab: Pat
     assert listing(lab) - before <= {one for one in listing(lab) if ".cache" in one}
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", "NaN", '{"a": NaN}', '{"a": 1e999}'])
+@pytest.mark.parametrize("text", ["{", "[1]", "NaN", '{"a": NaN}', '{"a": 1e999}', '{"a": "\\ud800"}'])
 def test_figures_that_are_no_json_object_are_refused(lab: Path, text: str) -> None:
     (lab / "bench.json").write_text(text)
 

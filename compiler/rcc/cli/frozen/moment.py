@@ -12,9 +12,9 @@ def read_moment(text: str) -> datetime | None:
     for form in _FORMS:
         try:
             read = datetime.strptime(text, form)
-        except ValueError:
+            return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+        except (ValueError, OverflowError):
             continue
-        return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
     return None
 
 
@@ -25,9 +25,9 @@ def now() -> datetime:
 
 def as_name(moment: datetime) -> str:
     """`2026-01-31_120000`."""
-    return moment.strftime("%Y-%m-%d_%H%M%S")
+    return as_text(moment).removesuffix("Z").replace("T", "_").replace(":", "")
 
 
 def as_text(moment: datetime) -> str:
     """`2026-01-31T12:00:00Z`."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"

@@ -13,12 +13,13 @@ import pytest
 
 from rcc.plan.model import Container, Healthcheck, Mount, Plan, Rank
 from rcc_targets.shell import target
+from rcc_targets.shell.cluster import cluster_values
 from tests.support.acting_docker import ActingDocker, acting_docker
 from tests.support.plans import container, plan_of, rank
 from tests.support.result import write_result
 from tests.support.shells import SHELLS, shell_words
 from tests.support.skips import needs
-from tests.support.sshd import Machines, ssh_machines
+from tests.support.sshd import Machines, loginmachines
 
 pytestmark = needs("sshd", "ssh", "dash", "busybox", "bash", "python3", "tar", "curl")
 
@@ -38,7 +39,7 @@ http.server.HTTPServer(("127.0.0.11", int(sys.argv[1])), Handler).serve_forever(
 
 @pytest.fixture(scope="module")
 def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    with ssh_machines(tmp_path_factory.mktemp("ssh"), COUNT) as machines:
+    with loginmachines(tmp_path_factory.mktemp("ssh"), COUNT) as machines:
         yield machines
 
 
@@ -292,7 +293,7 @@ def test_down_says_what_it_could_not_stop(cluster: Cluster) -> None:
     assert cluster.running == NONE  # the former entry of the second node was reached
 
 
-def test_a_node_without_ssh_is_this_machine(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_node_without_loginis_this_machine(cluster: Cluster, tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     docker = acting_docker(programs, tmp_path / "local")
@@ -339,3 +340,19 @@ def test_a_result_without_its_manifest_is_refused(cluster: Cluster) -> None:
     up = cluster(build, "up")
 
     assert (up.returncode, "there is no manifest.json" in up.stderr) == (1, True)
+
+
+LOGINS = {
+    "spark@10.0.0.11": ("spark@10.0.0.11", ""),
+    "spark@10.0.0.11:2222": ("spark@10.0.0.11", "2222"),
+    "alias": ("alias", ""),
+    "spark@fd00::11": ("spark@fd00::11", ""),
+    None: ("", ""),
+}
+
+
+@pytest.mark.parametrize("login", list(LOGINS))
+def test_logins_are_taken_apart(login: str | None) -> None:
+    (node,) = cluster_values(plan_of(rank(ssh=login)))["nodes"]
+
+    assert (node.login, node.port) == LOGINS[login]

@@ -16,7 +16,7 @@ from tests.support.docker_argv import docker_run
 from tests.support.plans import single, with_asserts, with_container, with_rank, with_secrets
 from tests.support.result import write_result
 from tests.support.shells import SHELLS, run_sh
-from tests.support.skips import needs
+from tests.support.skips import needs, needs_root
 from tests.support.stub_docker import StubDocker, stub_docker
 
 pytestmark = needs("dash", "busybox", "bash")
@@ -110,6 +110,15 @@ def test_up_starts_the_plan(node: Make) -> None:
     assert docker_run(words).one("--name") == "hello-rank0"
     assert docker_run(words).argv == ["/bin/serve", "--port", "8080"]
     assert (here.home / ".cache/rcc/hello").is_dir()
+
+
+@needs_root
+def test_the_cache_is_the_containers_users_where_root_starts_it(node: Make) -> None:
+    here = node(with_container(single(), user="1234:99"))
+    assert here.said("up")[0] == 0
+
+    found = (here.home / ".cache/rcc/hello").stat()
+    assert (found.st_uid, found.st_gid) == (1234, 99)
 
 
 def test_up_pulls_only_what_is_missing(node: Make) -> None:

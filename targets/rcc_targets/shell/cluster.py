@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +42,6 @@ def cluster_values(plan: Plan) -> Mapping[str, Any]:
 
 def _node(rank: Rank) -> Node:
     login, port = rank.ssh or "", ""
-    if stated := re.fullmatch(r"(.*[^:]):(\d+)", login):
-        login, port = stated.groups()
+    if login.count(":") == 1:  # more of them are an IPv6 address
+        login, port = login.split(":")
     return Node(rank.rank, rank.node, login, port, rank.install_dir)

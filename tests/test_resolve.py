@@ -278,6 +278,30 @@ def test_a_path_in_the_container_is_absolute(container: str) -> None:
     assert line.startswith("RCC702 6:13")
 
 
+MOUNT = '[[extra_mounts]]\nhost = "/data"\ncontainer = "{}"\n'
+STAGE = '[[staging]]\nkind = "snapshot"\nid = "{}"\nsrc = "/src"\ndst = "{}"\n'
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (MOUNT.format("/a") + MOUNT.format("/{{ vars.a }}/"), "RCC703 10:13 two mounts have the target `/a`"),
+        (MOUNT.format("/"), "RCC709 7:13 `/` is where rcc mounts its own"),
+        (MOUNT.format("/rcc/enter"), "RCC709 7:13 `/rcc/enter` is where rcc mounts its own"),
+        (
+            STAGE.format("a", "/d/a") + STAGE.format("b", "/d/{{ vars.a }}"),
+            "RCC809 14:7 two blocks are staged to `/d/a`",
+        ),
+        ('secrets = ["NODE_RANK"]', "RCC401 5:12 `NODE_RANK` is not the recipe's to set"),
+        ('secrets = ["A", "A"]', "RCC206 5:17 `A` is a secret already"),
+    ],
+)
+def test_what_would_lie_in_one_place_is_refused(lines: str, expected: str) -> None:
+    recipe = f'{CUSTOM}entrypoint = ["x"]\n{lines}\n'
+
+    assert refused(recipe, f'{ONE_NODE}[vars]\na = "a"\n') == [expected]
+
+
 def test_an_unknown_engine_and_hardware_are_named_together() -> None:
     lines = refused(FOUR_RANKS.replace("sglang", "sgland"), FOUR_NODES.replace("dgx-spark", "dgx-spork"))
 

@@ -121,6 +121,8 @@ def _secrets(recipe: Recipe) -> Iterator[Problem]:
         if name in recipe.env:
             message = f"`{name}` is a secret and stands in `[env]` too"
             yield Problem(("secrets", index), "RCC206", message, "remove it from `[env]`: its value is on the node")
+        if name in recipe.secrets[:index]:
+            yield Problem(("secrets", index), "RCC206", f"`{name}` is a secret already", "name each once")
 
 
 def _unique(recipe: Recipe) -> Iterator[Problem]:

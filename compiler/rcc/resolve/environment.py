@@ -120,11 +120,9 @@ def set_by_compiler(file: RecipeFile, engine: Engine, gid_of_all: tuple[str | in
         own[engine.address_variable] = "the compiler sets it from each node's `fabric`"
     if any(index != "nccl" for index in gid_of_all):
         own[GID_VARIABLE] = "each node has its own: `gid_index` in the cluster file decides it"
-    found = []
-    for name in file.recipe.env:
-        if name in own:
-            place = file.place(("env", name), "key")
-            found.append(
-                finding("RCC401", f"`{name}` is not the recipe's to set", place, notes=[own[name]], help="remove it")
-            )
-    return found
+    places = {name: file.place(("secrets", index)) for index, name in enumerate(file.recipe.secrets) if name in own}
+    places |= {name: file.place(("env", name), "key") for name in file.recipe.env if name in own}
+    return [
+        finding("RCC401", f"`{name}` is not the recipe's to set", place, notes=[own[name]], help="remove it")
+        for name, place in places.items()
+    ]

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from rcc.engines.model import Engine
 from rcc.resolve.model import ResolvedModel, ResolvedStaging
 
-HUB = "/rcc/hf/hub"
-CACHE = "/rcc/cache"
-MODELS = "/rcc/models"
-STAGED = "/rcc/staged"
+RESERVED = "/rcc"
+"""The folder of everything that is mounted without the recipe asking for it."""
+
+HUB = f"{RESERVED}/hf/hub"
+CACHE = f"{RESERVED}/cache"
+MODELS = f"{RESERVED}/models"
+STAGED = f"{RESERVED}/staged"
 
 
 def host_path(model: ResolvedModel, hf_cache: str | None) -> str | None:

@@ -14,6 +14,7 @@ from rcc.recipe.model import RecipeFile
 from rcc.resolve.blocks import Carried
 from rcc.resolve.checks import check_flags, check_world, ports
 from rcc.resolve.chosen import Chosen, choose
+from rcc.resolve.collisions import check_collisions
 from rcc.resolve.environment import set_by_compiler
 from rcc.resolve.keys import check_keys
 from rcc.resolve.model import Options, Resolved, ResolvedRank
@@ -41,7 +42,7 @@ def resolve(
     for rank in range(len(chosen.nodes)):
         resolved, of_rank = resolve_rank(chosen, rank)
         ranks.append(resolved)
-        found += of_rank
+        found += (*of_rank, *check_collisions(file, resolved))
     found += set_by_compiler(file, chosen.engine, tuple(one.gid_index for one in ranks))
     found += _check_cache(chosen, ranks)
     found += _check_entered(chosen, ranks)

@@ -19,7 +19,7 @@ from tests.support.plans import container, plan_of, rank
 from tests.support.result import write_result
 from tests.support.shells import SHELLS, shell_words
 from tests.support.skips import needs
-from tests.support.sshd import Machines, loginmachines
+from tests.support.sshd import Machines, ssh_machines
 
 pytestmark = needs("sshd", "ssh", "dash", "busybox", "bash", "python3", "tar", "curl")
 
@@ -39,7 +39,7 @@ http.server.HTTPServer(("127.0.0.11", int(sys.argv[1])), Handler).serve_forever(
 
 @pytest.fixture(scope="module")
 def ssh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    with loginmachines(tmp_path_factory.mktemp("ssh"), COUNT) as machines:
+    with ssh_machines(tmp_path_factory.mktemp("ssh"), COUNT) as machines:
         yield machines
 
 
@@ -293,7 +293,7 @@ def test_down_says_what_it_could_not_stop(cluster: Cluster) -> None:
     assert cluster.running == NONE  # the former entry of the second node was reached
 
 
-def test_a_node_without_loginis_this_machine(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_node_without_ssh_is_this_machine(cluster: Cluster, tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()
     docker = acting_docker(programs, tmp_path / "local")

@@ -9,7 +9,7 @@ import pytest
 
 from rcc.pipeline import Options
 from tests.support.paths import SHARED, needs_shared
-from tests.support.texts import CUSTOM, FOUR_NODES, FOUR_RANKS, ONE_NODE, planned, refused
+from tests.support.texts import CUSTOM, FOUR_NODES, FOUR_RANKS, ONE_NODE, plan_texts, planned, refused
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 STAGED = f"""{FOUR_RANKS}revision = "{COMMIT}"
@@ -194,6 +194,15 @@ def test_health_is_the_head_s_and_the_recipe_may_change_it() -> None:
     }
     assert worker is None
     assert plan["group"]["start_order"] == [3, 2, 1, 0]
+
+
+def test_locked_says_of_each_thing_what_would_pin_it() -> None:
+    recipe = FOUR_RANKS + '[[extra_mounts]]\nhost = "/data"\ncontainer = "/data"\n'
+    _, found = plan_texts(recipe, FOUR_NODES, Options(locked=True))
+
+    helps = {one.message.split("`")[0]: one.help for one in found}
+    assert helps["image "] == "run `rcc lock recipe.toml`"
+    assert "`sha256`" in str(helps["mount "])
 
 
 def test_locked_makes_an_error_of_what_is_not_pinned() -> None:

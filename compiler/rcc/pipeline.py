@@ -169,16 +169,15 @@ def make_plan(loaded: Loaded, options: Options) -> tuple[Plan | None, Findings]:
         return None, found
     plan = lower(resolved)
     if options.locked and plan.unpinned:
-        of_lock = tuple(
-            finding(
-                "RCC618",
-                f"{one.kind} `{one.id}` is not pinned: {one.why}",
-                help="run `rcc lock`, or build without `--locked`",
-            )
-            for one in plan.unpinned
-        )
-        return None, (*found, *of_lock)
+        return None, (*found, *_not_pinned(loaded, plan))
     return plan, found
+
+
+def _not_pinned(loaded: Loaded, plan: Plan) -> Findings:
+    from rcc.emit.grade import step
+
+    steps = [step(one, loaded.recipe.layers.top.source.name) for one in plan.unpinned]
+    return tuple(finding("RCC618", f"{one.kind} `{one.id}` is not pinned: {one.why}", help=one.help) for one in steps)
 
 
 def make_resolved(loaded: Loaded, options: Options) -> tuple[Resolved | None, Findings]:

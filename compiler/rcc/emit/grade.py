@@ -48,7 +48,7 @@ class Grade:
 def grade(plan: Plan, recipe: str) -> Grade:
     """The grade of a plan; `recipe` is the file's name in the commands that it proposes."""
     worst = max((_letter(plan, one) for one in plan.unpinned), default="A")
-    return Grade(worst, _pinned(plan), tuple(_step(one, recipe) for one in plan.unpinned))
+    return Grade(worst, _pinned(plan), tuple(step(one, recipe) for one in plan.unpinned))
 
 
 def _letter(plan: Plan, one: Unpinned) -> str:
@@ -70,7 +70,8 @@ def _pinned(plan: Plan) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _step(one: Unpinned, recipe: str) -> Step:
+def step(one: Unpinned, recipe: str) -> Step:
+    """What to do about something that is not pinned; `recipe` is the file's name in the command that it proposes."""
     lock = f"run `rcc lock {shlex.quote(recipe)}`"
     helps = {
         "image": lock,

@@ -235,6 +235,10 @@ give_way() {
     ' "$(cat "$work/own")"
 }
 
+stop() {
+    on "$1" '"$install/$build/run.sh" down </dev/null && rm -f "$install/nodes"'
+}
+
 record_here() {
     mkdir -p "$HOME/.rcc/$id"
     cat "$work/own" >"$HOME/.rcc/$id/nodes"
@@ -321,7 +325,7 @@ down() {
     result=0
     stop_former || result=1
     each copy >&2 || :
-    each run down >&2 || result=1
+    each stop >&2 || result=1
     [ "$result" -eq 0 ] || fail 'not everything could be stopped'
     rm -f "$HOME/.rcc/$id/nodes"
 }

@@ -105,7 +105,6 @@ node_part() {
 # Every container of this id on this node that these scripts started, whatever rank and build it was.
 ours() { "$docker" ps --all --quiet --filter "label=dev.rcc.id=$id" --filter 'label=dev.rcc.target=shell' "$@"; }
 
-
 # inspect FORMAT [CONTAINER]: empty where there is no such container.
 inspect() { "$docker" container inspect --format "$1" "${2:-$name}" 2>/dev/null || :; }
 
@@ -160,10 +159,10 @@ stage() {
     say 'nothing is staged here'
 }
 
+# preflight [OPTION...]: options of the node part's own, such as --skip CHECK.
 preflight() {
     refuse_foreign
     "$docker" image inspect "$image" >/dev/null 2>&1 || fail "$image is not on $node: pull it"
-    set --
     running=$(ours --filter status=running)
     for one in $running; do
         for port in $(own_ports "$one"); do set -- "$@" --own-port "$port"; done
@@ -196,7 +195,7 @@ start() {
 make_room() {
     [ -n "$(ours)" ] || return 0
     remove_ours
-    preflight
+    preflight --skip paths --skip files --skip rows
 }
 
 up() {
@@ -210,7 +209,6 @@ up() {
 }
 
 down() { remove_ours; }
-
 
 status() {
     # shellcheck disable=SC2046 # words: state, plan, health

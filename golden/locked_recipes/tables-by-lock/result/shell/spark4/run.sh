@@ -154,7 +154,6 @@ node_part() {
 # Every container of this id on this node that these scripts started, whatever rank and build it was.
 ours() { "$docker" ps --all --quiet --filter "label=dev.rcc.id=$id" --filter 'label=dev.rcc.target=shell' "$@"; }
 
-
 # inspect FORMAT [CONTAINER]: empty where there is no such container.
 inspect() { "$docker" container inspect --format "$1" "${2:-$name}" 2>/dev/null || :; }
 
@@ -201,8 +200,7 @@ remove_ours() {
 pull() {
     "$docker" image inspect "$image" >/dev/null 2>&1 && return
     say "pulling $image"
-    "$docker" pull \
-        --platform 'linux/arm64' "$image" >&2 ||
+    "$docker" pull --platform 'linux/arm64' "$image" >&2 ||
         fail "$image is not on $node and cannot be pulled"
 }
 
@@ -210,10 +208,10 @@ stage() {
     node_part stage "$@"
 }
 
+# preflight [OPTION...]: options of the node part's own, such as --skip CHECK.
 preflight() {
     refuse_foreign
     "$docker" image inspect "$image" >/dev/null 2>&1 || fail "$image is not on $node: pull it"
-    set --
     running=$(ours --filter status=running)
     for one in $running; do
         for port in $(own_ports "$one"); do set -- "$@" --own-port "$port"; done
@@ -226,8 +224,9 @@ preflight() {
 prepare() {
     refuse_foreign
     pull
-    node_part stage
-    preflight
+    node_part stage >&2
+    # Which has just looked at a sample of the rows.
+    preflight --skip rows
 }
 
 launch() {
@@ -250,7 +249,7 @@ start() {
 make_room() {
     [ -n "$(ours)" ] || return 0
     remove_ours
-    preflight
+    preflight --skip paths --skip files --skip rows
 }
 
 up() {
@@ -264,7 +263,6 @@ up() {
 }
 
 down() { remove_ours; }
-
 
 status() {
     # shellcheck disable=SC2046 # words: state, plan, health

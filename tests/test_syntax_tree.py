@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rcc.source import Path, Span
-from rcc.syntax.nodes import Assignment, Blank, Comment, DuplicateKeyError, Header, TomlError
+from rcc.syntax.errors import DuplicateKeyError, TomlError
+from rcc.syntax.nodes import Assignment, Blank, Comment, Header
 from rcc.syntax.scan import comments
 from rcc.syntax.tree import Part, Tree, parse
 from tests.support.steps import steps_of

@@ -11,7 +11,7 @@ import tomli
 
 from rcc.source import Path as TomlPath
 from rcc.syntax.document import read_document
-from rcc.syntax.nodes import TomlError
+from rcc.syntax.errors import TomlError
 from rcc.syntax.tree import Tree, parse
 from tests.support.paths import SHARED, needs_shared
 

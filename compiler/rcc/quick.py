@@ -1,9 +1,10 @@
 """`dataclass(frozen=True, slots=True)`, made quickly.
 
-The standard decorator writes the source of six methods for each class and compiles it when the class is made. For the
-hundred classes that pass between the rooms this takes longer than everything else that a command does. Here the same
-methods are written once, over the fields; the classes stay dataclasses to `fields`, `replace` and type checkers. One of
-which very many objects are made, as when thousands of recipes are linted, gets the standard methods after all.
+The standard decorator looks into every annotation, and writes and compiles the source of six methods for each class,
+when the class is made. For the hundred classes that pass between the rooms this takes longer than everything else that
+a command does. Here the methods are written once, over the names of the fields; to `fields`, `replace` and type
+checkers the classes are dataclasses. One of which very many objects are made, as when thousands of recipes are linted,
+gets the standard methods after all.
 """
 
 from __future__ import annotations
@@ -19,42 +20,80 @@ else:
         """The decorator. Only what this project uses: frozen and slotted, equal by value or else by identity."""
         assert frozen
         assert slots
+        methods = {"__init__": _init, "__repr__": _repr, "__setattr__": _refuse, "__delattr__": _refuse}
+        by_value = {"__eq__": _eq, "__hash__": _hash} if eq else {}
 
         def make(cls: type) -> type:
-            made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-            made.__init__ = _init
-            made.__repr__ = _repr
-            made.__setattr__ = _refuse
-            made.__delattr__ = _refuse
-            if eq:
-                made.__eq__ = _eq
-                made.__hash__ = _hash
+            names = tuple(cls.__annotations__)
+            own = {name: value for name, value in cls.__dict__.items() if name not in (*names, *_UNWANTED)}
+            made = type(cls)(
+                cls.__name__,
+                cls.__bases__,
+                {
+                    **own,
+                    **methods,
+                    **by_value,
+                    "__slots__": names,
+                    "__match_args__": names,
+                    "__dataclass_fields__": _Fields(),
+                    "_quick": tuple(_field(name, cls.__dict__.get(name, dataclasses.MISSING)) for name in names),
+                },
+            )
+            made.__qualname__ = cls.__qualname__
             return made
 
         return make
 
 
+_UNWANTED = ("__dict__", "__weakref__")
 _MANY = 500
 _made: dict[type, int] = {}
 _set = object.__setattr__
 
 
+class _Fields:
+    """The standard description of a class's fields, made when somebody asks for it."""
+
+    def __get__(self, instance: object, cls: Any) -> Any:
+        cls.__dataclass_fields__ = _standard(cls).__dataclass_fields__
+        return cls.__dataclass_fields__
+
+
+_Field = tuple[str, dict[str, Any]]
+"""A field's name, and what `dataclasses.field` is told of it."""
+
+
+def _field(name: str, default: Any) -> _Field:
+    if not isinstance(default, dataclasses.Field):
+        return name, {"default": default}
+    told = {"default": default.default, "compare": default.compare, "repr": default.repr}
+    factory = default.default_factory
+    return name, told if factory is dataclasses.MISSING else {**told, "default_factory": factory}
+
+
+def _standard(cls: Any) -> Any:
+    """A standard dataclass of the same fields."""
+    fields = [(name, cls.__annotations__[name], dataclasses.field(**told)) for name, told in cls._quick]
+    by_value = cls.__eq__ is not object.__eq__
+    return dataclasses.make_dataclass(cls.__name__, fields, frozen=True, eq=by_value, repr=False)
+
+
 def _init(self: Any, *args: Any, **named: Any) -> None:
     _count(type(self))
-    fields = self.__dataclass_fields__.values()
+    fields: tuple[_Field, ...] = self._quick
     if len(args) > len(fields):
         raise TypeError(f"{type(self).__name__} takes {len(fields)} values, not {len(args)}")
-    for index, one in enumerate(fields):
-        if index < len(args):
-            _set(self, one.name, args[index])
-        elif one.name in named:
-            _set(self, one.name, named.pop(one.name))
-        elif one.default is not dataclasses.MISSING:
-            _set(self, one.name, one.default)
-        elif one.default_factory is not dataclasses.MISSING:
-            _set(self, one.name, one.default_factory())
+    for (name, _), value in zip(fields, args, strict=False):
+        _set(self, name, value)
+    for name, told in fields[len(args) :]:
+        if name in named:
+            _set(self, name, named.pop(name))
+        elif "default_factory" in told:
+            _set(self, name, told["default_factory"]())
+        elif told["default"] is not dataclasses.MISSING:
+            _set(self, name, told["default"])
         else:
-            raise TypeError(f"{type(self).__name__} lacks `{one.name}`")
+            raise TypeError(f"{type(self).__name__} lacks `{name}`")
     if named:
         raise TypeError(f"{type(self).__name__} has no `{next(iter(named))}`")
 
@@ -62,28 +101,19 @@ def _init(self: Any, *args: Any, **named: Any) -> None:
 def _count(cls: Any) -> None:
     _made[cls] = _made.get(cls, 0) + 1
     if _made[cls] == _MANY:
-        fields = [(one.name, one.type, _like(one)) for one in dataclasses.fields(cls)]
-        by_value = cls.__eq__ is _eq
-        standard: Any = dataclasses.make_dataclass(cls.__name__, fields, frozen=True, eq=by_value, repr=False)
+        standard = _standard(cls)
         cls.__init__ = standard.__init__
-        if by_value:
+        if cls.__eq__ is _eq:
             cls.__eq__, cls.__hash__ = standard.__eq__, standard.__hash__
 
 
-def _like(one: dataclasses.Field[Any]) -> Any:
-    """The same field again; one that belongs to a class cannot be another's too."""
-    if one.default_factory is not dataclasses.MISSING:
-        return dataclasses.field(default_factory=one.default_factory, compare=one.compare)
-    return dataclasses.field(default=one.default, compare=one.compare)
-
-
 def _repr(self: Any) -> str:
-    shown = (f"{one.name}={getattr(self, one.name)!r}" for one in self.__dataclass_fields__.values() if one.repr)
+    shown = (f"{name}={getattr(self, name)!r}" for name, told in self._quick if told.get("repr", True))
     return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def _compared(self: Any) -> tuple[Any, ...]:
-    return tuple(getattr(self, one.name) for one in self.__dataclass_fields__.values() if one.compare)
+    return tuple(getattr(self, name) for name, told in self._quick if told.get("compare", True))
 
 
 def _eq(self: Any, other: object) -> bool:

@@ -33,11 +33,21 @@ def choices_at(folder: str) -> tuple[Choices | None, Findings]:
 
 
 def _has_settings(folder: str) -> bool:
-    """A look for a file that may hold settings, without reading any."""
+    """A look for a file that may hold settings, without reading it as TOML."""
     while True:
-        if any(os.path.exists(os.path.join(folder, name)) for name in ("rcc.toml", "pyproject.toml")):
+        if os.path.exists(os.path.join(folder, "rcc.toml")) or _is_ours(os.path.join(folder, "pyproject.toml")):
             return True
         parent = os.path.dirname(folder)
         if parent == folder or os.path.exists(os.path.join(folder, ".git")):
             return False
         folder = parent
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a `pyproject.toml` may hold a table of ours."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read().translate(None, b" \t\"'")
+    except OSError:
+        return False
+    return b"tool.rcc" in text or b"\nrcc" in text

@@ -10,7 +10,6 @@ from typing import Any, TextIO
 import click
 
 from rcc.cli.render import render
-from rcc.cli.render.harmless import harmless
 from rcc.diagnostic import Finding, finding, has_errors, in_order
 from rcc.source import whole
 
@@ -53,11 +52,15 @@ def unreadable(error: OSError) -> Finding:
 
 def say(text: str) -> None:
     """A remark for people, on stderr, so that stdout stays what was asked for. Safe for a terminal."""
+    from rcc.cli.render.harmless import harmless  # a clean lint has nothing to say
+
     click.echo("\n".join(map(harmless, text.split("\n"))), err=True)
 
 
 def show(lines: Iterable[str]) -> None:
     """What was asked for, in lines for people, on stdout. Safe for a terminal."""
+    from rcc.cli.render.harmless import harmless
+
     click.echo("".join(f"{harmless(line)}\n" for line in lines), nl=False)
 
 

@@ -11,7 +11,7 @@ from rcc.lint.context import Context, is_plain
 from rcc.recipe.shape import shown
 from rcc.source import Place
 
-_COUNT = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[kmgtKMGT]i?)?")
+_COUNT = r"-?[0-9]+(?:\.[0-9]+)?(?:[kmgtKMGT]i?)?"
 _JSON_STARTS = ('{"', "{'", "[{", "'{", '"{')
 
 
@@ -54,7 +54,7 @@ def check_wrong_flag_value(context: Context, one: Occurrence, value: Value) -> I
 
 
 def _count(text: str) -> None:
-    if not _COUNT.fullmatch(text):
+    if not text.isdigit() and not re.fullmatch(_COUNT, text):
         raise ValueError(text)
 
 

@@ -10,10 +10,9 @@ from rcc.lint.context import Context, is_plain
 from rcc.lint.paths import above, lies_in, normal
 from rcc.recipe.model import ExtraMount
 
-_SNAPSHOT = re.compile(r".*/snapshots/(?:[0-9a-f]{40}|\{\{.*\}\}|<<.*>>)/?")
-_MODEL_CACHE = re.compile(
-    r"(?:\{\{\s*hf\s*\}\}|<<hf>>)(?:/hub)?/?|.*/(?:huggingface|hub)(?:/hub)?/?|.*/models--[^/]+.*"
-)
+# Patterns are compiled where a look at the text shows that they may match.
+_SNAPSHOT = r".*/snapshots/(?:[0-9a-f]{40}|\{\{.*\}\}|<<.*>>)/?"
+_MODEL_CACHE = r"(?:\{\{\s*hf\s*\}\}|<<hf>>)(?:/hub)?/?|.*/(?:huggingface|hub)(?:/hub)?/?|.*/models--[^/]+.*"
 _SOCKETS = ("docker.sock", "podman.sock", "containerd.sock")
 _RESERVED = "/rcc"
 
@@ -61,7 +60,7 @@ def check_docker_socket(context: Context, index: int, mount: ExtraMount) -> Iter
 
 def check_snapshot_alone(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
     """RCC707: a snapshot's files are links to `../../blobs`."""
-    if _SNAPSHOT.fullmatch(mount.host.text):
+    if "/snapshots/" in mount.host.text and re.fullmatch(_SNAPSHOT, mount.host.text):
         place = context.place("extra_mounts", index, "host")
         message = "a snapshot's files are links to blobs outside it, which lead nowhere in the container"
         help = "remove it: rcc mounts the cache's `hub/` whole, and `{{ model.path }}` is the snapshot in it"
@@ -71,7 +70,7 @@ def check_snapshot_alone(context: Context, index: int, mount: ExtraMount) -> Ite
 def check_writable_model_cache(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
     """RCC706: several ranks that write into one cache break it."""
     host = mount.host.text
-    if mount.read_only or not (_MODEL_CACHE.fullmatch(host) or _is_cache(context, host)):
+    if mount.read_only or not (re.fullmatch(_MODEL_CACHE, host) or _is_cache(context, host)):
         return
     message = "the model cache is mounted writable"
     help = "add `read_only = true`; what an engine writes belongs into the node's `cache_dir`"

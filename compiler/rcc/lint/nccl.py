@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, Label, finding
@@ -11,8 +10,6 @@ from rcc.lint.variables import Variables
 from rcc.recipe.shape import shown
 
 _MAX_ENTRIES = 32
-_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_IPV4_RANGE = re.compile(rf"{_BYTE}(?:\.{_BYTE}){{3}}/(?:3[0-2]|[12]?[0-9])")
 _LISTS = ("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME")
 _DEAD_WITH_GID = ("NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM")
 
@@ -115,10 +112,9 @@ def check_ignored_address_range(variables: Variables) -> Iterator[Finding]:
 
 
 def _is_range(text: str) -> bool:
-    if _IPV4_RANGE.fullmatch(text):
-        return True
-    if "/" not in text:
-        return False
+    address, slash, length = text.partition("/")
+    if not slash or _is_ipv4(address, length):
+        return bool(slash)
     from ipaddress import ip_network  # too slow for every run
 
     try:
@@ -126,6 +122,12 @@ def _is_range(text: str) -> bool:
     except ValueError:
         return False
     return text.rpartition("/")[2].isdigit()
+
+
+def _is_ipv4(address: str, length: str) -> bool:
+    numbers = [*address.split("."), length]
+    plain = all(one.isascii() and one.isdigit() and (one == "0" or one[0] != "0") for one in numbers)
+    return plain and len(numbers) == 5 and all(int(one) <= 255 for one in numbers) and int(length) <= 32
 
 
 def check_subnet_prefix_length(variables: Variables) -> Iterator[Finding]:

@@ -8,9 +8,10 @@ from functools import cache
 
 PREFIX = "NCCL_"
 _DATA = os.path.join(os.path.dirname(__file__), "data", "nccl.variables")
-_NUMBER = re.compile(r"\s*([+-]?)(?:0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))")
-_PLAIN = re.compile(r"-?(?:0|[1-9][0-9]*|0[xX][0-9a-fA-F]+)")
+_NUMBER = r"\s*([+-]?)(?:0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))"
+_PLAIN = r"-?(?:0|[1-9][0-9]*|0[xX][0-9a-fA-F]+)"
 _BITS = 63
+_DIGITS = 18
 
 
 @cache
@@ -23,12 +24,14 @@ def nccl_variables() -> dict[str, tuple[str, ...]]:
 
 def is_number(text: str) -> bool:
     """Whether a text is a number to people and to NCCL alike."""
-    return _PLAIN.fullmatch(text.strip()) is not None and abs(read_number(text)) >> _BITS == 0
+    if text.isascii() and text.isdigit() and (text[0] != "0" or text == "0") and len(text) < _DIGITS:
+        return True
+    return re.fullmatch(_PLAIN, text.strip()) is not None and abs(read_number(text)) >> _BITS == 0
 
 
 def read_number(text: str) -> int:
     """The number that `strtoll(text, 0, 0)` reads: as far as the text is one, else 0; `0…` is octal."""
-    match = _NUMBER.match(text)
+    match = re.match(_NUMBER, text)
     if match is None:
         return 0
     sign, hexadecimal, octal, decimal = match.groups()

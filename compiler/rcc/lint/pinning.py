@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Finding, Label, Severity, finding
 from rcc.lint.context import Context
 from rcc.lint.paths import above, normal
-from rcc.recipe.reference import BadReference, Reference, parse_reference
 from rcc.source import Path
 
-_MOVING = re.compile(r"(?:.*[-_.])?(?:latest|nightly|edge|canary|rolling|main|master|dev|devel|unstable)")
+if TYPE_CHECKING:
+    from rcc.recipe.reference import BadReference, Reference
+
+_MOVING = r"(?:.*[-_.])?(?:latest|nightly|edge|canary|rolling|main|master|dev|devel|unstable)"
+# A reference with a digest, as most are written: nothing to say of it, and nothing to import.
+_PINNED = re.compile(
+    r"[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)+(?::\w[\w.-]*)?@sha256:[0-9a-f]{64}",
+    re.ASCII,
+)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _NOT_FILES = ("/dev/", "/proc/", "/run/", "/sys/", "/var/run/")
 _ARCHITECTURES = {"amd64": r"x86[-_]64|x86|amd64", "arm64": r"aarch64|arm64|sbsa"}
@@ -20,14 +28,23 @@ _ARCHITECTURES = {"amd64": r"x86[-_]64|x86|amd64", "arm64": r"aarch64|arm64|sbsa
 def check(context: Context) -> Iterator[Finding]:
     """All checks of this family that look at the recipe alone."""
     for key, text in (("docker_image", context.recipe.docker_image), ("staging_image", context.recipe.staging_image)):
-        reference = parse_reference(text) if text else None
-        if text and isinstance(reference, BadReference):
-            yield _bad_reference(context, key, text, reference)
-        elif text and isinstance(reference, Reference):
-            yield from check_floating_tag(context, key, text, reference)
-            yield from check_foreign_architecture(context, key, text, reference)
+        if text:
+            yield from _check_image(context, key, text)
     yield from check_unpinned_revision(context)
     yield from check_unpinned_mount(context)
+
+
+def _check_image(context: Context, key: str, text: str) -> Iterator[Finding]:
+    if context.cluster is None and _PINNED.fullmatch(text):
+        return
+    from rcc.recipe.reference import BadReference, parse_reference
+
+    reference = parse_reference(text)
+    if isinstance(reference, BadReference):
+        yield _bad_reference(context, key, text, reference)
+    else:
+        yield from check_floating_tag(context, key, text, reference)
+        yield from check_foreign_architecture(context, key, text, reference)
 
 
 def _bad_reference(context: Context, key: str, text: str, bad: BadReference) -> Finding:
@@ -45,7 +62,7 @@ def check_floating_tag(context: Context, key: str, text: str, reference: Referen
     place = context.inside((key,), start, len(text))
     if reference.tag is None:
         yield finding("RCC601", "the image has no tag, which means `latest`", place, help="name a version, and " + help)
-    elif _MOVING.fullmatch(reference.tag.lower()):
+    elif re.fullmatch(_MOVING, reference.tag.lower()):
         message = f"tag `{reference.tag}` is moved with every release"
         yield finding("RCC601", message, place, help="name a version, and " + help)
     else:
@@ -93,9 +110,9 @@ def _locked(context: Context, id: str) -> bool:
 
 def _staged_commit(context: Context) -> bool:
     """Whether a staging source says the commit."""
-    folder = "models--" + (context.recipe.model or "").replace("/", "--")
-    pattern = rf"(?:^|/){re.escape(folder)}/snapshots/[0-9a-f]{{40}}(?:/|$)"
-    return not context.recipe.revision and any(re.search(pattern, one.src.text) for one in context.recipe.staging)
+    folder = "models--" + (context.recipe.model or "").replace("/", "--") + "/snapshots/"
+    commits = (one.src.text.partition(folder)[2][:40] for one in context.recipe.staging)
+    return not context.recipe.revision and any(_COMMIT.fullmatch(commit) for commit in commits)
 
 
 def _unpinned(context: Context, path: Path, model: str, revision: str | None) -> Iterator[Finding]:

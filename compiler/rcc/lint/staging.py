@@ -11,7 +11,8 @@ from rcc.lint.paths import above, lies_in, normal
 from rcc.recipe.model import StagingBlock
 
 _SNAPSHOT = re.compile(r"(?:.*/)?models--(?P<org>[^/]+?)--(?P<name>[^/]+)/snapshots/(?P<commit>[^/]+)/?")
-_HOST_PATH = re.compile(r"(?:\{\{\s*|<<)(?:model|models\.[a-z0-9-]+)\.host_path(?:\s*\}\}|>>)/?")
+_HOST_PATH = r"(?:\{\{\s*|<<)(?:model|models\.[a-z0-9-]+)\.host_path(?:\s*\}\}|>>)/?"
+_HF = r"^(?:\{\{\s*hf\s*\}\}|<<hf>>)"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ONLY = {"sparse-rows": ("format", "tensors", "manifest", "tiling"), "snapshot": ("serve", "include", "exclude")}
 
@@ -37,8 +38,9 @@ def check_staged_onto_source(context: Context, index: int, block: StagingBlock) 
     source, destination = normal(block.src.text), normal(block.dst.text)
     cache = context.cluster.cluster.hf_cache if context.cluster else None
     if cache:
-        source = re.sub(r"^(?:\{\{\s*hf\s*\}\}|<<hf>>)", normal(cache), source)
-    inside_cache = re.match(r"(?:\{\{\s*hf\s*\}\}|<<hf>>)", destination) or (cache and lies_in(destination, cache))
+        source = re.sub(_HF, normal(cache), source)
+    is_template = destination[:2] in ("{{", "<<")
+    inside_cache = (is_template and re.match(_HF, destination)) or (cache and lies_in(destination, cache))
     if inside_cache or lies_in(destination, source) or lies_in(source, destination):
         label = Label(context.place("staging", index, "src"), "the source")
         message = f"`{block.id}` is staged onto its source, or into the model cache"
@@ -74,7 +76,7 @@ def check_source(context: Context, index: int, block: StagingBlock) -> Iterator[
     text = block.src.text
     match = _SNAPSHOT.fullmatch(text)
     if match is None:
-        if not _HOST_PATH.fullmatch(text):
+        if not re.fullmatch(_HOST_PATH, text):
             message = f"nothing says which commit `{block.id}` is staged from"
             help = "name a snapshot by its commit: `{{hf}}/hub/models--<org>--<name>/snapshots/<commit>`"
             yield finding("RCC805", message, context.place(*path), help=help)

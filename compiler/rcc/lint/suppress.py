@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping
 
 from rcc.codes import CODES
 from rcc.diagnostic import Edit, Finding, Findings, Fix, finding
+from rcc.lint.settings import NEVER
 from rcc.source import Place, Source, Span
 from rcc.syntax.scan import comments
 
 _MARK = "rcc:"
 _COMMENT = re.compile(r"#\s*rcc:\s*ignore\[([^\]]*)\]\s*(.*)")
-NEVER = frozenset(("RCC001", "RCC003", "RCC004", "RCC005", "RCC006", "RCC007"))
-"""Findings that hide all others, so that nobody may hide them."""
 
 
 class _Suppression:

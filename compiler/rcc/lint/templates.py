@@ -11,7 +11,7 @@ from rcc.recipe.model import Raw
 from rcc.source import Path
 
 _SIMPLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\}\}|<<([A-Za-z_][A-Za-z0-9_.-]*)>>")
-_SHELL = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*[}:]|\$[A-Z_][A-Z0-9_]*\b|\$\([a-z]")
+_SHELL = r"\$\{[A-Za-z_][A-Za-z0-9_]*[}:]|\$[A-Z_][A-Z0-9_]*\b|\$\([a-z]"
 _LATE = "node.gid_index"
 _NAMES = frozenset(
     (
@@ -60,8 +60,9 @@ def check_names(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[F
     """RCC301, RCC302 and RCC303, where a look at the text finds more than plain, known names."""
     rest = _SIMPLE.sub("", raw.text)
     used = {match[1] or match[2] for match in _SIMPLE.finditer(raw.text)}
-    known = all(name in names or name.startswith("vars.") for name in used) and _LATE not in used
-    if not known or "{{" in rest or "<<" in rest:
+    known = all(name in names or name.startswith("vars.") for name in used)
+    late = _LATE in used and not (raw.path[0] == "env" and rest == "")
+    if late or not known or "{{" in rest or "<<" in rest:
         from rcc.lint.template_errors import check as check_closely
 
         yield from check_closely(context, raw, names)
@@ -70,7 +71,7 @@ def check_names(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[F
 def check_shell_variable(context: Context, raw: Raw) -> Iterator[Finding]:
     """RCC308: no shell reads these strings, unless the recipe starts one."""
     entrypoint = [one.text for one in context.recipe.entrypoint or ()]
-    match = _SHELL.search(raw.text)
+    match = re.search(_SHELL, raw.text)
     if match is None or raw.path[0] in ("entrypoint", "assert") or (raw.path[0] == "args" and "-c" in entrypoint):
         return
     place = context.inside(raw.path, match.start(), match.end())
@@ -82,7 +83,7 @@ def check_shell_variable(context: Context, raw: Raw) -> Iterator[Finding]:
 def check_template_as_text(context: Context) -> Iterator[Finding]:
     """RCC307: the lock must not depend on the cluster, so some keys take no template."""
     for path, text in _plain_values(context):
-        match = _SIMPLE.search(text)
+        match = _SIMPLE.search(text) if "{{" in text or "<<" in text else None
         if match:
             place = context.inside(path, match.start(), match.end())
             message = f"`{path[0]}` takes no template: `{match[0]}` stays as it is"

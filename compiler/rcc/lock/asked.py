@@ -22,8 +22,8 @@ from rcc.recipe.reference import BadReference, parse_reference
 from rcc.source import Path, Place, Span
 
 DEFAULT_BRANCH = "main"
-_SNAPSHOT = re.compile(r"(?:^|/)models--([^/]+?)--([^/]+)/snapshots/([0-9a-f]{40})/?")
-_HOST_PATH = re.compile(
+_SNAPSHOT = r"(?:^|/)models--([^/]+?)--([^/]+)/snapshots/([0-9a-f]{40})/?"
+_HOST_PATH = (
     r"\{\{\s*(?:model|models\.([a-z0-9-]+))\.host_path\s*\}\}/?|<<(?:model|models\.([a-z0-9-]+))\.host_path>>/?"
 )
 
@@ -74,7 +74,7 @@ def main_revision(file: RecipeFile) -> str:
     if file.recipe.revision:
         return file.recipe.revision
     for block in file.recipe.staging:
-        match = _SNAPSHOT.search(block.src.text)
+        match = re.search(_SNAPSHOT, block.src.text)
         if match and f"{match[1]}/{match[2]}" == file.recipe.model:
             return match[3]
     return DEFAULT_BRANCH
@@ -92,10 +92,10 @@ def _staging(file: RecipeFile) -> tuple[WantedStaging, ...]:
 
 def staging_source(file: RecipeFile, block: StagingBlock) -> str | None:
     """`org/name@revision` that a block's `src` names; None for a folder that is no snapshot of a Hub repository."""
-    match = _SNAPSHOT.search(block.src.text)
+    match = re.search(_SNAPSHOT, block.src.text)
     if match:
         return f"{match[1]}/{match[2]}@{match[3]}"
-    whole = _HOST_PATH.fullmatch(block.src.text.strip())
+    whole = re.fullmatch(_HOST_PATH, block.src.text.strip())
     if not whole:
         return None
     id = whole[1] or whole[2]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,11 +21,11 @@ MAX_DEPTH = 100
 """How many recipes may stand one on the other."""
 
 
-@dataclass(frozen=True)
 class Layers:
     """Documents from the lowest base to the recipe itself, which is the last."""
 
-    documents: tuple[Document, ...]
+    def __init__(self, documents: tuple[Document, ...]) -> None:
+        self.documents = documents
 
     @cached_property
     def values(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import tomli
 
 from rcc.diagnostic import Edit, Finding, Findings, Fix, Label, finding
 from rcc.source import Path, Place, Source, Span, whole
-from rcc.syntax.nodes import DuplicateKeyError, TomlError, TooDeepError
+from rcc.syntax.errors import DuplicateKeyError, TomlError, TooDeepError
 from rcc.syntax.scan import check_depth
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import re
 
 from rcc.quick import dataclass
 from rcc.source import Span
+from rcc.syntax.errors import TomlError
 from rcc.syntax.explain_values import explain_string, explain_value
-from rcc.syntax.nodes import TomlError
 from rcc.syntax.scan import open_brackets
 
 _NOTHING = re.compile(r"[ \t]*(?:#|\r?\n|\Z)")

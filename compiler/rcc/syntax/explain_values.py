@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rcc.source import Span
-from rcc.syntax.nodes import TomlError
+from rcc.syntax.errors import TomlError
 
 _ESCAPE = re.compile(r"\\(?:[btnfre\"\\]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})")
 _CONTINUED = re.compile(r"\\[ \t]*\r?\n")

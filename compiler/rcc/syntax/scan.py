@@ -6,26 +6,30 @@ import re
 from collections.abc import Iterator
 
 from rcc.source import Span
-from rcc.syntax.nodes import TooDeepError
+from rcc.syntax.errors import TooDeepError
 
 MAX_KEY_PARTS = 64
 MAX_NESTING = 100
 """How many arrays, inline tables and parts of the keys in these may stand inside one another."""
 
-_MARKS = re.compile(
+_MARKS = (
     r'"""(?:[^"\\]++|\\.|"(?!""))*(?:"{3,5}|\Z)'
     r"|'''(?:[^']++|'(?!''))*(?:'{3,5}|\Z)"
     r'|"(?:[^"\\\n]++|\\[^\n])*"?'
     r"|'[^'\n]*+'?"
     r"|#[^\n]*+"
-    r"|[\[\]{}.=,\n]",
-    re.DOTALL,
+    r"|[\[\]{}.=,\n]"
 )
+
+
+def _marks() -> re.Pattern[str]:
+    """Compiled when a text is looked at closely, which most are not."""
+    return re.compile(_MARKS, re.DOTALL)
 
 
 def comments(text: str) -> Iterator[Span]:
     """The comments of a valid text, those inside arrays and inline tables included."""
-    for match in _MARKS.finditer(text):
+    for match in _marks().finditer(text):
         if match[0][0] == "#":
             yield Span(match.start(), match.start() + len(match[0].rstrip("\r")))
 
@@ -33,7 +37,7 @@ def comments(text: str) -> Iterator[Span]:
 def open_brackets(text: str, end: int) -> list[int]:
     """The brackets before `end` that are open there, the innermost last."""
     found: list[int] = []
-    for match in _MARKS.finditer(text, 0, end):
+    for match in _marks().finditer(text, 0, end):
         if match[0] in ("[", "{"):
             found.append(match.start())
         elif match[0] in ("]", "}") and found:
@@ -47,7 +51,7 @@ def check_depth(text: str) -> None:
         return
     dots = key_dots = depth = 0
     outside: list[int] = []
-    for match in _MARKS.finditer(text):
+    for match in _marks().finditer(text):
         mark = match[0]
         if mark == ".":
             dots += 1

@@ -8,7 +8,8 @@ from enum import Enum, auto
 from lark import Token
 
 from rcc.source import Span
-from rcc.syntax.nodes import DuplicateKeyError, Key, KeyPart
+from rcc.syntax.errors import DuplicateKeyError
+from rcc.syntax.nodes import Key, KeyPart
 from rcc.syntax.strings import decode
 
 

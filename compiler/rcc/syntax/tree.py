@@ -10,10 +10,11 @@ from lark import Token
 
 from rcc.source import Path, Span
 from rcc.syntax.actions import Actions
+from rcc.syntax.errors import TomlError
 from rcc.syntax.explain import explain
 from rcc.syntax.grammar import load, run
 from rcc.syntax.lexer import UnexpectedError
-from rcc.syntax.nodes import Statement, TomlError
+from rcc.syntax.nodes import Statement
 from rcc.syntax.scalars import read_scalar
 from rcc.syntax.scan import check_depth
 from rcc.syntax.statements import Layout

@@ -278,6 +278,7 @@ def test_a_path_in_the_container_is_absolute(container: str) -> None:
     assert line.startswith("RCC702 6:13")
 
 
+FOLDER = "an absolute path, or one that starts with `~/`, without `..`"
 MOUNT = '[[extra_mounts]]\nhost = "/data"\ncontainer = "{}"\n'
 STAGE = '[[staging]]\nkind = "snapshot"\nid = "{}"\nsrc = "/src"\ndst = "{}"\n'
 
@@ -334,6 +335,24 @@ def test_own_hardware_is_a_table() -> None:
 )
 def test_names_and_profiles_of_a_cluster_are_checked(lines: str, expected: str) -> None:
     assert refused(CUSTOM, ONE_NODE + lines) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('ssh = "-Fx@h"', "RCC205 6:7 `nodes[0].ssh` must be an ssh alias or `user@host:port`, not `-Fx@h`"),
+        ('install_dir = "~spark/x"', f"RCC205 6:15 `nodes[0].install_dir` must be {FOLDER}, not `~spark/x`"),
+        ('cache_dir = "//x"', f"RCC205 6:13 `nodes[0].cache_dir` must be {FOLDER}, not `//x`"),
+    ],
+)
+def test_what_a_node_s_programs_would_read_as_something_else_is_refused(line: str, expected: str) -> None:
+    assert refused(CUSTOM, f"{ONE_NODE}{line}\n") == [expected]
+
+
+def test_folders_on_a_node_may_end_in_a_slash() -> None:
+    (rank,) = planned(CUSTOM, ONE_NODE + 'install_dir = "/srv/rcc/"\ncache_dir = "~/cache/"\n')["ranks"]
+
+    assert (rank["install_dir"], rank["cache_dir"]) == ("/srv/rcc", "~/cache")
 
 
 def test_the_api_and_the_rendezvous_need_two_ports() -> None:

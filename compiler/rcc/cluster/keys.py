@@ -24,8 +24,8 @@ from rcc.source import Path
 
 NODE_NAME = r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 HOST = r"[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?"
-SSH = r"([A-Za-z0-9_.-]+@)?[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?"
-FOLDER = r"(~|/)(?!(.*/)?\.\.(/|$))[^\0\n]*"
+SSH = r"([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?"
+FOLDER = r"(~/|/)(?!/)(?!(.*/)?\.\.(/|$))[^\0\n]*"
 
 host = string(HOST, "a host name or an address")
 folder = string(FOLDER, "an absolute path, or one that starts with `~/`, without `..`")

@@ -18,14 +18,14 @@ def check_collisions(file: RecipeFile, rank: ResolvedRank) -> list[Finding]:
 def _targets(file: RecipeFile, rank: ResolvedRank) -> Iterator[Finding]:
     first: dict[str, int] = {}
     for index, mount in enumerate(rank.mounts):
-        target, place = mount.target, file.place(("extra_mounts", index, "container"))
+        target, path = mount.target, ("extra_mounts", index, "container")
         if target in ("/", RESERVED) or target.startswith(f"{RESERVED}/"):
             help = "choose another path in the container"
-            yield finding("RCC709", f"`{target}` is where rcc mounts its own", place, help=help)
+            yield finding("RCC709", f"`{target}` is where rcc mounts its own", file.place(path), help=help)
         elif target in first:
             earlier = Label(file.place(("extra_mounts", first[target], "container")), "mounted here first")
             message, help = f"two mounts have the target `{target}`", "remove one, or give it another target"
-            yield finding("RCC703", message, place, labels=[earlier], help=help)
+            yield finding("RCC703", message, file.place(path), labels=[earlier], help=help)
         first.setdefault(target, index)
 
 

@@ -64,6 +64,15 @@ def test_earlier_passes_can_be_looked_into(show: str, key: str, tmp_path: Path) 
     assert key in call_rcc("plan", WRAPPER, "--show", show, cwd=tmp_path).json()
 
 
+def test_what_was_measured_is_json_whatever_it_is(tmp_path: Path) -> None:
+    measured = "[measured]\na = nan\nb = -inf\nc = 2026-01-31\nd = 1.5\n"
+    (tmp_path / "recipe.toml").write_text(f'id = "x"\nengine = "custom"\ndocker_image = "x:1"\n{measured}')
+    out = call_rcc("plan", ".", "--show", "document", cwd=tmp_path).out
+
+    values = json.loads(out, parse_constant=pytest.fail)
+    assert values["measured"] == {"a": "nan", "b": "-inf", "c": "2026-01-31", "d": 1.5}
+
+
 def test_a_recipe_can_be_looked_into_without_its_cluster(tmp_path: Path) -> None:
     shutil.copy(WRAPPER / "recipe.toml", tmp_path)
 

@@ -146,7 +146,7 @@ NOT_FOUND = {
 @pytest.mark.parametrize("case", FOUND)
 def test_gid_found(shell: str, case: str, tmp_path: Path) -> None:
     hcas, listed, index = FOUND[case]
-    done = run_sh(shell, GID_SCRIPT, listed, FABRIC, sysfs(tmp_path / "sys", hcas))
+    done = run_sh(shell, GID_SCRIPT, listed, FABRIC, sysfs(tmp_path / "sys", hcas) / "class/infiniband")
 
     assert (done.returncode, done.stdout.decode(), done.stderr.decode()) == (0, f"{index}\n", "")
 
@@ -154,7 +154,7 @@ def test_gid_found(shell: str, case: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("case", NOT_FOUND)
 def test_gid_not_found(shell: str, case: str, tmp_path: Path) -> None:
     hcas, listed, status, said = NOT_FOUND[case]
-    done = run_sh(shell, GID_SCRIPT, listed, FABRIC, sysfs(tmp_path / "sys", hcas))
+    done = run_sh(shell, GID_SCRIPT, listed, FABRIC, sysfs(tmp_path / "sys", hcas) / "class/infiniband")
 
     assert (done.returncode, done.stdout) == (status, b"")
     assert said in done.stderr.decode()
@@ -164,7 +164,7 @@ def test_gid_not_found(shell: str, case: str, tmp_path: Path) -> None:
     "address", ["", "spark1", "192.168.200", "192.168.200.256", "192.168.200.011", "fe80::1", "1.2.3.4.5"]
 )
 def test_gid_wants_an_ipv4_address(shell: str, address: str, tmp_path: Path) -> None:
-    done = run_sh(shell, GID_SCRIPT, "rocep1s0f0", address, sysfs(tmp_path / "sys", PAIR))
+    done = run_sh(shell, GID_SCRIPT, "rocep1s0f0", address, sysfs(tmp_path / "sys", PAIR) / "class/infiniband")
 
     assert done.returncode == 1
     assert b"is no IPv4 address" in done.stderr
@@ -174,7 +174,7 @@ def entered(shell: str, plan: Plan, tmp_path: Path, env: Mapping[str, str], *arg
     """Status, stdout and stderr of `enter` before `argv`; its fixed folders lie below `tmp_path`."""
     script = enter_script(plan.ranks[0], plan)
     assert script is not None
-    script = script.replace(" /sys\n", f" {tmp_path}/sys\n").replace("/rcc/secrets", f"{tmp_path}/secrets")
+    script = script.replace(" /sys/", f" {tmp_path}/sys/").replace("/rcc/secrets", f"{tmp_path}/secrets")
     (tmp_path / "enter").write_text(script)
     done = run_sh(shell, tmp_path / "enter", *argv, env=env)
     return done.returncode, done.stdout, done.stderr.decode()

@@ -22,7 +22,7 @@ def run(hca: str, fabric: str, sysfs: str = "/sys") -> str:
     if text is None:
         raise AssertionError(f"{SCRIPT} is not packed")
     done = subprocess.run(  # noqa: S603
-        ["/bin/sh", "-c", text.decode(), SCRIPT, hca, fabric, sysfs],
+        ["/bin/sh", "-c", text.decode(), SCRIPT, hca, fabric, f"{sysfs}/class/infiniband"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -56,7 +56,7 @@ def _started(seen: Seen, rank: Rank, plan: Plan, work: Path) -> tuple[list[bytes
     dump = work / "dump.py"
     dump.write_text(_DUMP)
     text = text.removesuffix('exec "$@"\n') + f'exec "{sys.executable}" "{dump}" "$@"\n'
-    text = text.replace("' /sys\n", f"' {_sysfs(work, rank)}\n")
+    text = text.replace("' /sys/", f"' {_sysfs(work, rank)}/")
     for number, one in enumerate(rank.asserts):
         held = work / f"asserted{number}"
         held.write_text(one.contains)

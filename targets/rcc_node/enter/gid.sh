@@ -1,11 +1,9 @@
-# Arguments: HCA_LIST ADDRESS SYSFS
+# Arguments: HCA_LIST ADDRESS FOLDER
 #
 # Prints the index of the RoCE v2 GID that this node's rank is to use. HCA_LIST is NCCL_IB_HCA, ADDRESS the rank's
-# IPv4 address on the fabric, SYSFS is `/sys`. The index differs between nodes and moves when an interface comes up
-# again, so it is looked up before each start. Status 0: printed. 1: there is none. 2: the HCAs have no index in
-# common. For 1 and 2 stderr has the reason and the tables.
-
-# find_gid HCA_LIST ADDRESS FOLDER: the same, of the folder that holds the HCAs.
+# IPv4 address on the fabric, FOLDER `/sys/class/infiniband`. The index differs between nodes and moves when an
+# interface comes up again, so it is looked up before each start. Status 0: printed. 1: there is none. 2: the HCAs have
+# no index in common. For 1 and 2 stderr has the reason and the tables.
 find_gid() (
     ports=$(gid_ports "$1" "$3")
     if [ -z "$ports" ]; then
@@ -178,4 +176,4 @@ gid_states() (
 )
 
 LC_ALL=C # the order of names, whatever the caller's locale
-find_gid "$1" "$2" "$3/class/infiniband"
+find_gid "$@"

@@ -103,20 +103,31 @@ class FlagTable:
     def _occurrences(self, args: Sequence[str]) -> Iterator[Occurrence]:
         index, end = 0, args.index("--") if "--" in args else len(args)
         while index < end:
-            one = self._occurrence(args[index], index)
-            if one is None:
-                yield _word(args, index)
-            elif not one.joined and one.flag and one.flag.arity != "0":
-                one = self._with_values(one, args[:end])
-                yield one
-                index += len(one.values)
-            else:
-                yield one
-            index += 1
+            one = self._occurrence(args, index, end)
+            yield one
+            index += 1 if one.joined or not one.spelled else 1 + len(one.values)
         yield from (_word(args, index) for index in range(end + 1, len(args)))
 
-    def _occurrence(self, arg: str, index: int) -> Occurrence | None:
-        """The flag that an argument is, with the value that it holds itself; None for a word."""
+    def _occurrence(self, args: Sequence[str], index: int, end: int) -> Occurrence:
+        """What the argument at `index` is, with its values before `end`."""
+        read = self._read(args[index])
+        if read is None:
+            return _word(args, index)
+        spelled, keys, joined, flag, candidates = read
+        if joined is not None:
+            values: tuple[Value, ...] = (Value(joined, index, len(args[index]) - len(joined)),)
+        elif flag and flag.arity != "0":
+            most = 1 if flag.arity in "1?" or keys else end
+            stop = index + 1
+            while stop < min(end, index + 1 + most) and self._read(args[stop]) is None:
+                stop += 1
+            values = tuple([Value(args[at], at) for at in range(index + 1, stop)])
+        else:
+            values = ()
+        return Occurrence(index, spelled, flag, candidates, keys, values, joined is not None)
+
+    def _read(self, arg: str) -> tuple[str, str, str | None, Flag | None, tuple[str, ...]] | None:
+        """How a flag is spelled, its dotted key, the value that it holds itself, and what it means; None for a word."""
         if arg[:1] != "-" or arg == "-" or (arg[1] in ".0123456789" and _NUMBER.fullmatch(arg)):
             return None
         head, equals, rest = arg.partition("=")
@@ -128,23 +139,12 @@ class FlagTable:
         flag, candidates = self.lookup(self._normal(spelled))
         if flag is None and not candidates and " " in head:
             return None
-        values = (Value(rest, index, len(arg) - len(rest)),) if equals else ()
-        return Occurrence(index, spelled, flag, candidates, keys, values, bool(equals))
+        return spelled, keys, rest if equals else None, flag, candidates
 
     def _normal(self, spelled: str) -> str:
         if self._rewrites and spelled == "-O":
             return "--optimization-level"
         return spelled.replace("_", "-") if self._rewrites else spelled
-
-    def _with_values(self, one: Occurrence, args: Sequence[str]) -> Occurrence:
-        assert one.flag
-        most = 1 if one.flag.arity in "1?" or one.keys else len(args)
-        start = one.index + 1
-        stop = start
-        while stop < min(len(args), start + most) and self._occurrence(args[stop], stop) is None:
-            stop += 1
-        values = tuple(Value(args[index], index) for index in range(start, stop))
-        return Occurrence(one.index, one.spelled, one.flag, (), one.keys, values)
 
 
 @cache

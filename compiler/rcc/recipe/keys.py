@@ -36,7 +36,8 @@ text = string()
 
 def raw(value: Any, path: Path, problems: Problems) -> Any:
     """A string that may hold templates."""
-    text(value, path, problems)
+    if type(value) is not str or "\0" in value:
+        text(value, path, problems)
     return Raw(value, path)
 
 

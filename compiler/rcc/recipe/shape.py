@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from rcc.nearest import nearest_name
@@ -85,13 +86,16 @@ def _cast(value: Any, expected: str) -> str | None:
     return None
 
 
+_compiled = cache(re.compile)
+
+
 def string(pattern: str | None = None, what: str = "a string", code: str = "RCC205", hint: str | None = None) -> Shape:
     """A string without NUL, all of it matching `pattern` where one is given; `what` names it in messages."""
 
     def shape(value: Any, path: Path, problems: Problems) -> Any:
         if type(value) is not str:
             _wrong_type(value, path, "a string", problems)
-        elif pattern and not re.fullmatch(pattern, value):
+        elif pattern and not _compiled(pattern).fullmatch(value):
             problems.append(Problem(path, code, f"`{dotted(path)}` must be {what}, not `{shown(value)}`", hint))
         elif "\0" in value:
             message = f"`{dotted(path)}` holds a NUL, which no process can be given"
@@ -170,7 +174,7 @@ def array(item: Shape, least: int = 0) -> Shape:
             return ()
         if len(value) < least:
             problems.append(Problem(path, "RCC203", f"`{dotted(path)}` must have at least {least} element"))
-        return tuple(item(one, (*path, index), problems) for index, one in enumerate(value))
+        return tuple([item(one, (*path, index), problems) for index, one in enumerate(value)])
 
     return shape
 

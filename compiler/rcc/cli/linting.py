@@ -92,7 +92,7 @@ def _rules(
         topology = chosen_topology(cluster.cluster, file.recipe.topology)
     found = (*found, *of_lock, *check_rules(file, lock, cluster, topology))
     if cluster is not None and not checked.deciding:
-        found = (*found, *_resolved(file, cluster, None if has_errors(of_lock) else lock, carried))
+        found = (*found, *_resolved(file, cluster, topology, None if has_errors(of_lock) else lock, carried))
     return lock, found
 
 
@@ -129,7 +129,7 @@ def _lock(name: str, file: RecipeFile, read: Read, carried: Mapping[str, Resolve
 
 
 def _resolved(
-    file: RecipeFile, cluster: ClusterFile, lock: Lock | None, carried: Mapping[str, ResolvedFile]
+    file: RecipeFile, cluster: ClusterFile, topology: str | None, lock: Lock | None, carried: Mapping[str, ResolvedFile]
 ) -> tuple[Finding, ...]:
     """What stands against running the recipe on the cluster."""
     from rcc.lock.asked import wanted_by
@@ -140,4 +140,10 @@ def _resolved(
         return ()
     missing = {one.host.text for one in file.recipe.extra_mounts if one.carried} - carried.keys()
     stand_ins = {name: ResolvedFile(name, "0" * 64, False, b"") for name in missing}
-    return resolve(file, cluster, lock, Options(), {**carried, **stand_ins})[1]
+    resolved, found = resolve(file, cluster, lock, Options(), {**carried, **stand_ins})
+    if resolved and any(rank.gid_index != "nccl" for rank in resolved.ranks):
+        from rcc.lint.context import Context
+        from rcc.lint.nccl import check_dead_with_gid
+
+        found = (*found, *check_dead_with_gid(Context(file, lock, cluster, topology).variables))
+    return found

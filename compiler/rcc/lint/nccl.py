@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rcc.diagnostic import Finding, Label, finding
 from rcc.lint.nccl_table import PREFIX, is_number, nccl_variables, number_of, read_number
@@ -154,9 +154,20 @@ def check_dead_nccl_variable(variables: Variables) -> Iterator[Finding]:
     for name, cause, why in _dead(variables):
         if name in variables:
             label = [Label(variables.place(cause), why)] if cause in variables else []
-            note = [] if cause in variables else [why]
-            message = f"NCCL does not read `{name}`"
-            yield finding("RCC408", message, variables.place(name, "key"), labels=label, notes=note, help="remove it")
+            yield _dead_variable(variables, name, label, () if cause in variables else (why,))
+
+
+def check_dead_with_gid(variables: Variables) -> Iterator[Finding]:
+    """RCC408, where the nodes of the cluster get their GID index from rcc."""
+    for name in _DEAD_WITH_GID:
+        if name in variables and not _is_off(variables):
+            why = "each node's `gid_index` decides, so NCCL searches for none"
+            yield _dead_variable(variables, name, (), (why,))
+
+
+def _dead_variable(variables: Variables, name: str, labels: Iterable[Label], notes: Iterable[str]) -> Finding:
+    message = f"NCCL does not read `{name}`"
+    return finding("RCC408", message, variables.place(name, "key"), labels=labels, notes=notes, help="remove it")
 
 
 def _dead(variables: Variables) -> Iterator[tuple[str, str, str]]:

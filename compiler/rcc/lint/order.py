@@ -16,7 +16,18 @@ _HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*(\"[^\"\n]*\"|'[^'\n]*'|[A-Za-z0-9_-]+)
 # Top-level keys that nobody takes notes under.
 _STRUCTURAL = frozenset(
     (
-        *("args", "docker_image", "engine", "entrypoint", "extends", "ipc", "port", "rendezvous_port", "secrets"),
+        *(
+            "args",
+            "docker_image",
+            "engine",
+            "model",
+            "entrypoint",
+            "extends",
+            "ipc",
+            "port",
+            "rendezvous_port",
+            "secrets",
+        ),
         *("required_nodes", "shm_size", "data_parallel_size", "pipeline_parallel_size", "tensor_parallel_size"),
     )
 )

@@ -94,9 +94,7 @@ def builds(settings: Settings) -> tuple[tuple[Build, ...], Findings]:
     problems: Problems = []
     entries: tuple[Build, ...] = _BUILDS(settings.values.get("build", []), ("build",), problems)
     if problems:
-        return (), tuple(
-            finding(one.code, one.message, settings.place(one.path, one.part), help=one.help) for one in problems
-        )
+        return (), tuple(_problem(settings, one) for one in problems)
     placed = tuple(_placed(settings, entry) for entry in entries)
     return placed, tuple(_in_one_place(settings, placed))
 

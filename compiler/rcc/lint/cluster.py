@@ -10,6 +10,7 @@ from rcc.lint.context import Context
 from rcc.lint.nccl_table import number_of
 from rcc.lint.variables import Variables
 from rcc.recipe.model import Raw
+from rcc.recipe.size import shown_size
 from rcc.syntax.document import Document
 
 _NODE_PORTS = range(30000, 32768)
@@ -20,6 +21,7 @@ def check(context: Context) -> Iterator[Finding]:
     assert context.cluster is not None
     yield from check_profile(context)
     yield from check_node_port_range(context)
+    yield from check_memory_over_node(context)
     yield from check_fabric(context.cluster, context.variables, context.recipe.required_nodes)
 
 
@@ -50,6 +52,22 @@ def check_node_port_range(context: Context) -> Iterator[Finding]:
         help = "choose one outside 30000 to 32767 where the nodes are a Kubernetes cluster's too"
         severity = Severity.WARNING if on_k8s else Severity.INFO
         yield finding("RCC914", message, context.place("port"), help=help, severity=severity)
+
+
+def check_memory_over_node(context: Context) -> Iterator[Finding]:
+    """RCC916: a limit that no process reaches limits nothing, and shared memory is a part of it."""
+    assert context.cluster is not None
+    from rcc.resolve.nodes import choose_hardware
+
+    hardware, _ = choose_hardware(context.cluster)
+    for key in ("memory", "shm_size"):
+        wanted: int | None = getattr(context.recipe, key)
+        for node in context.cluster.cluster.nodes[: context.recipe.required_nodes]:
+            has = node.memory or (hardware.memory if hardware else None)
+            if wanted and has and wanted > has:
+                message = f"node `{node.name}` has {shown_size(has)}, and `{key}` is {shown_size(wanted)}"
+                yield finding("RCC916", message, context.place(key), help="stay under what the node has")
+                break
 
 
 def check_fabric(cluster: ClusterFile, variables: Variables, required: int) -> Iterator[Finding]:

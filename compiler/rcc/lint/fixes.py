@@ -164,7 +164,7 @@ def _split_string(document: Document, finding: Finding) -> Fix | None:
     flag, _, value = here.partition(" ")
     if before not in "\"'" or "\\" in here or document.source.text[span.end : span.end + 1] != before:
         return None
-    return Fix((Edit(span, f"{flag}{before}, {before}{value.strip()}"),))
+    return Fix((Edit(span, f"{flag}{before}, {before}{value.strip()}" if value.strip() else flag),))
 
 
 def _without_blank(document: Document, finding: Finding) -> Fix | None:

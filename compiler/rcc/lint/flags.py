@@ -95,8 +95,9 @@ def check_word(context: Context, table: FlagTable, one: Occurrence, before: Occu
     value = one.values[0]
     head, blank, rest = value.text.partition(" ")
     if blank and head.startswith("-") and table.lookup(head.partition("=")[0])[0]:
-        message = f"one string holds the flag `{head}` and its value"
-        help = f'write two strings: `"{head}", "{shown(rest.strip())}"`'
+        message = f"one string holds the flag `{head}` and {'its value' if rest.strip() else 'a blank'}"
+        words = [head, shown(rest.strip())] if rest.strip() else [head]
+        help = "write " + ", ".join(f'`"{word}"`' for word in words)
         yield finding("RCC510", message, value_place(context, value), help=help)
     elif is_plain(value.text) and (before is None or before.flag or not before.spelled):
         help = "remove it, or put the flag that it belongs to before it"

@@ -73,6 +73,28 @@ def test_an_empty_option_is_not_no_option(options: Options, expected: str) -> No
     assert refused(FOUR_RANKS, FOUR_NODES, options) == [expected]
 
 
+def test_the_topology_is_the_command_line_s_else_the_recipe_s_else_the_cluster_s() -> None:
+    cluster = FOUR_NODES + '[nccl.b]\nWHICH = "b"\n[nccl.c]\nWHICH = "c"\n'
+    recipe = FOUR_RANKS + 'topology = "b"\n'
+
+    def which(text: str, options: Options) -> str | None:
+        env: dict[str, str] = planned(text, cluster, options)["ranks"][0]["container"]["env"]
+        return env.get("WHICH")
+
+    assert which(FOUR_RANKS, Options()) is None
+    assert which(recipe, Options()) == "b"
+    assert which(recipe, Options(topology="c")) == "c"
+
+
+def test_ranks_meet_at_the_host_s_address_where_no_fabric_is_stated() -> None:
+    cluster = FOUR_NODES.replace('fabric = "192.168.200.11"\n', "")
+
+    ranks = planned(FOUR_RANKS, cluster)["ranks"]
+
+    assert ranks[0]["fabric"] == "10.0.0.11"
+    assert "10.0.0.11:25000" in ranks[3]["container"]["command"]
+
+
 def test_several_topologies_and_none_chosen() -> None:
     lines = refused(FOUR_RANKS, FOUR_NODES.replace('topology = "switch"\n', "") + "[nccl.direct]\n")
 
@@ -359,6 +381,14 @@ def test_the_api_and_the_rendezvous_need_two_ports() -> None:
     assert refused(FOUR_RANKS + "rendezvous_port = 30000\n", FOUR_NODES) == [
         "RCC908 7:19 the API and the rendezvous of the ranks both use port 30000 of the head"
     ]
+
+
+@pytest.mark.parametrize("folder", ["/mnt/nas/hf", "/mnt/nas/hf/rcc/"])
+def test_compile_caches_have_no_place_in_the_model_cache(folder: str) -> None:
+    lines = refused(CUSTOM, f'{ONE_NODE}cache_dir = "{folder}"\n')
+
+    assert lines == ["RCC706 6:13 `cache_dir` of node `desk` lies in the model cache `/mnt/nas/hf`"]
+    assert planned(CUSTOM, f'{ONE_NODE}cache_dir = "/mnt/nas/hf2"\n')
 
 
 def test_a_hub_model_needs_the_cache() -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from rcc.cluster.model import ClusterFile
-from rcc.diagnostic import Finding, Findings, finding, has_errors, in_order
+from rcc.diagnostic import Finding, Findings, Severity, finding, has_errors, in_order
 from rcc.engines.model import Health
 from rcc.lock.model import Lock
 from rcc.recipe.keys import ABSOLUTE
@@ -45,6 +45,7 @@ def resolve(
         found += (*of_rank, *check_collisions(file, resolved))
     found += set_by_compiler(file, chosen.engine, tuple(one.gid_index for one in ranks))
     found += _check_cache(chosen, ranks)
+    found += _check_cache_dirs(chosen, ranks)
     found += _check_entered(chosen, ranks)
     found = _once_a_place(found)
     return None if has_errors(found) else _resolved(chosen, tuple(ranks)), in_order(found)
@@ -69,6 +70,19 @@ def _check_cache(chosen: Chosen, ranks: Iterable[ResolvedRank]) -> list[Finding]
             help = "add `hf_cache`, the folder that has `hub/` below it, to the cluster file"
             return [finding("RCC911", message, chosen.file.place(("model",)), help=help)]
     return []
+
+
+def _check_cache_dirs(chosen: Chosen, ranks: Iterable[ResolvedRank]) -> list[Finding]:
+    """What one rank writes has no place in the folder that all of them read."""
+    found = []
+    for one in ranks:
+        if one.hf_cache is not None and f"{one.cache_dir}/".startswith(f"{one.hf_cache.rstrip('/')}/"):
+            index = chosen.cluster.cluster.nodes.index(one.node)
+            message = f"`cache_dir` of node `{one.node.name}` lies in the model cache `{one.hf_cache}`"
+            place = chosen.cluster.place(("nodes", index, "cache_dir"))
+            help = "name a folder on the node's own disk"
+            found.append(finding("RCC706", message, place, help=help, severity=Severity.ERROR))
+    return found
 
 
 def _check_entered(chosen: Chosen, ranks: Iterable[ResolvedRank]) -> list[Finding]:

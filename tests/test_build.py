@@ -90,6 +90,17 @@ def test_a_comment_changes_the_manifest_and_no_artifact(hello: Path) -> None:
     assert (hello / "result").readlink() != link
 
 
+def test_bases_and_carried_files_are_inputs(hello: Path) -> None:
+    base, carried = hello.parent / "base.toml", hello / "serve.sh"
+    base.write_text('description = "text"\n')
+    change(hello / "recipe.toml", 'id = "hello"', 'id = "hello"\nextends = "../base.toml"')
+    built(hello)
+
+    inputs = json.loads((hello / "result/manifest.json").read_text())["inputs"]
+    assert inputs["bases"] == [sha256(base.read_bytes()).hexdigest()]
+    assert inputs["files"] == {"serve.sh": sha256(carried.read_bytes()).hexdigest()}
+
+
 def test_it_says_where_what_is_granted_what_is_not_pinned_and_what_to_type(tmp_path: Path) -> None:
     ran = call_rcc("build", FOUR_NODES, "-t", "shell", "-o", "out/now", cwd=tmp_path)
 

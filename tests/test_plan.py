@@ -36,6 +36,22 @@ def test_sglang_is_started_with_what_the_plan_decides() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "pulled", "digest"),
+    [
+        ("localhost/x", "localhost/x:latest", None),
+        ("localhost:5000/x:1", "localhost:5000/x:1", None),
+        (f"localhost/x:1@sha256:{'0' * 64}", f"localhost/x@sha256:{'0' * 64}", f"sha256:{'0' * 64}"),
+    ],
+)
+def test_a_digest_in_the_recipe_decides_and_no_tag_is_latest(written: str, pulled: str, digest: str | None) -> None:
+    plan = planned(CUSTOM.replace("localhost/thing:1", written))
+
+    assert plan["ranks"][0]["container"]["image"] == pulled
+    assert plan["image"]["digest"] == digest
+    assert [one["kind"] for one in plan["unpinned"]] == ([] if digest else ["image"])
+
+
 def test_a_single_node_gets_no_rendezvous() -> None:
     recipe = FOUR_RANKS.replace("required_nodes = 4", 'listen = "127.0.0.1"').replace("4", "1")
 

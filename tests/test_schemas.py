@@ -1,6 +1,8 @@
 """Reader and schema are related: what the schema refuses the reader refuses."""
 
 import copy
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path as File
 from typing import Any
@@ -14,7 +16,7 @@ from rcc.recipe.keys import RECIPE, RECIPE_SHAPE
 from rcc.recipe.shape import Problems, Shape
 from rcc.source import Path
 from rcc_schema import load
-from tests.support.paths import RECIPES, SHARED, needs_shared
+from tests.support.paths import RECIPES, ROOT, SHARED, needs_shared
 
 FULL_RECIPE = """\
 id = "full"
@@ -220,6 +222,20 @@ def test_files_that_compile_are_as_their_schema_says(kind: str) -> None:
     assert files
     for file in files:
         Draft7Validator(load(kind)).validate(tomli.loads(file.read_text()))
+
+
+@pytest.mark.parametrize("kind", ["recipe", "cluster"])
+def test_taplo_reads_the_schemas(kind: str, tmp_path: File) -> None:
+    schema = ROOT / f"schema/rcc_schema/{kind}.schema.json"
+    good = [str(file) for file in sorted(RECIPES.glob(f"*/{kind}.toml"))]
+    bad = tmp_path / f"{kind}.toml"
+    bad.write_text(f"#:schema {schema}\nprot = 1\n")
+    taplo = File(sys.executable).with_name("taplo")
+
+    assert subprocess.run([taplo, "lint", "--schema", schema.as_uri(), *good], check=False).returncode == 0
+    refused = subprocess.run([taplo, "lint", bad], capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert "prot" in refused.stderr
 
 
 @needs_shared

@@ -237,6 +237,15 @@ def test_check_says_what_is_stale_missing_extra_or_has_another_mode_and_writes_n
     assert "to bring it up to date: rcc build ." in build(hello, "--check").err
 
 
+def test_check_says_which_command_brings_that_very_result_up_to_date(hello: Path) -> None:
+    options = ("-t", "shell", "-o", "a result", "--id", "other")
+    assert call_rcc("build", ".", *options, cwd=hello).code == 0
+    change(hello / "recipe.toml", "port = 8642", "port = 8643")
+    err = call_rcc("build", ".", *options, "--check", cwd=hello).err
+
+    assert err.splitlines()[-1] == "to bring it up to date: rcc build . -t shell -o 'a result' --id other"
+
+
 def test_check_of_a_result_from_other_texts_is_a_note(hello: Path) -> None:
     built(hello)
     change(hello / "recipe.toml", 'id = "hello"', 'id = "hello"  # quite so')

@@ -12,7 +12,16 @@ from rcc.cli.compiling import Compiled, compile_recipe, locate
 from rcc.cli.granted import granted
 from rcc.cli.jobs import jobs_of_settings
 from rcc.cli.next_step import next_step
-from rcc.cli.options import cluster_option, from_chosen, json_option, names, out_option, plan_options, target_option
+from rcc.cli.options import (
+    as_arguments,
+    cluster_option,
+    from_chosen,
+    json_option,
+    names,
+    out_option,
+    plan_options,
+    target_option,
+)
 from rcc.cli.outcome import MENDABLE, exit_code, print_json, say, show, tell
 from rcc.cli.path_type import PATH
 from rcc.cli.render.as_json import records
@@ -76,7 +85,7 @@ def command(
     if as_json:
         print_json({"version": 1, "builds": [_record(one) for one in outcomes]})
         return max(exit_code(one.findings) for one in outcomes)
-    return max(_tell(one, mode) for one in outcomes)
+    return max(_tell(one, mode, options) for one in outcomes)
 
 
 def _one(job: Build, options: Options, mode: Mode) -> Built:
@@ -101,16 +110,24 @@ def _rebuilt(compiled: Compiled, options: Options) -> Findings:
     return rebuild(compiled, options)
 
 
-def _tell(one: Built, mode: Mode) -> int:
+def _tell(one: Built, mode: Mode, options: Options) -> int:
     code = tell(one.findings)
     if one.compiled and one.published:
         show(told(one.compiled, one.published))
     elif code == MENDABLE and mode.check and one.compiled:
-        say(f"to bring it up to date: rcc build {shlex.quote(one.job.recipe)}")
+        say(f"to bring it up to date: {_command(one.job, options)}")
     elif code == 0 and one.compiled:
         checks = " and ".join(name for name, on in (("up to date", mode.check), ("reproducible", mode.rebuild)) if on)
         show([f"{one.job.out if mode.check else one.job.recipe} is {checks}"])
     return code
+
+
+def _command(job: Build, options: Options) -> str:
+    """What to type to do a build again."""
+    cluster = ["-c", job.cluster] if job.cluster is not None else []
+    targets = [word for name in job.targets for word in ("-t", name)]
+    out = ["-o", job.out] if job.out != DEFAULT_OUT else []
+    return shlex.join(["rcc", "build", job.recipe, *cluster, *targets, *out, *as_arguments(options)])
 
 
 def _record(one: Built) -> dict[str, Any]:

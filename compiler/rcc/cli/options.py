@@ -68,12 +68,12 @@ def from_chosen(chosen: dict[str, Any]) -> Options:
 
 
 def as_arguments(options: Options) -> list[str]:
-    """The words of a command line that give these options."""
+    """The words of a command line that give these options, where they are not what one gets anyway."""
     values = {
         "--nodes": None if options.nodes is None else ",".join(options.nodes),
         "--topology": options.topology,
         "--hf-cache": options.hf_cache,
-        "--k8s-workload": options.k8s_workload,
+        "--k8s-workload": None if options.k8s_workload == Options().k8s_workload else options.k8s_workload,
         "--id": options.id,
     }
     flags = [flag for flag, on in (("--locked", options.locked), ("--frozen", options.frozen)) if on]

@@ -116,6 +116,17 @@ def test_bases_from_elsewhere_and_what_they_carry_come_along(lab: Path) -> None:
     assert call_rcc("reproduce", report, cwd=lab).code == 0
 
 
+def test_a_base_of_any_name_comes_along(lab: Path) -> None:
+    name = 'we"ird\\x\n\x7fé.toml'
+    (lab / name).write_text('engine = "custom"\ndocker_image = "localhost/x:1"\nentrypoint = ["/x"]\n')
+    (lab / "mine").mkdir()
+    stated = json.dumps(f"../{name}").replace("\x7f", "\\u007f")
+    (lab / "mine/recipe.toml").write_text(f'id = "mine"\nextends = {stated}\n')
+    report = frozen(lab, "mine")
+
+    assert call_rcc("reproduce", report, cwd=lab).code == 0
+
+
 def test_the_time_of_a_report_is_now_unless_it_is_stated(lab: Path) -> None:
     ran = call_rcc("freeze", "tables", "--label", "second", "-t", "shell", cwd=lab)
 

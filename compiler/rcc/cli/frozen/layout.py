@@ -11,6 +11,7 @@ from rcc.pipeline import Loaded
 from rcc.quick import dataclass
 from rcc.recipe.layers import bases
 from rcc.syntax.document import Document
+from rcc.syntax.edit import write_string
 
 BASES = "bases"
 
@@ -55,7 +56,7 @@ def _rewritten(document: Document, places: dict[str, str]) -> bytes:
         now = posixpath.relpath(places[name], posixpath.dirname(here) or ".")
         if now != posixpath.normpath(stated):
             span = document.place(path).span
-            text = f'{text[: span.start]}"{now}"{text[span.end :]}'
+            text = f"{text[: span.start]}{write_string(now)}{text[span.end :]}"
     return text.encode()
 
 

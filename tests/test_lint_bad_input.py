@@ -172,3 +172,11 @@ def took(data: bytes) -> float:
 
 def test_a_file_that_is_too_large_is_not_read_further(tmp_path: Path) -> None:
     assert [one.code for one in lint("x.recipe.toml", b"#" * (MAX_BYTES + 1))] == ["RCC005"]
+
+
+def test_of_thousands_of_findings_the_first_are_told() -> None:
+    found = lint("x.recipe.toml", LARGE["unknown keys"](MAX_BYTES))
+    codes = [one.code for one in found]
+
+    assert codes.count("RCC201") == 500
+    assert codes.count("RCC011") == 1

@@ -18,6 +18,7 @@ SHOWN_ELSEWHERE = {
     "RCC005": "test_syntax_document",
     "RCC006": "test_syntax_document",
     "RCC007": "test_lint",
+    "RCC011": "test_lint_bad_input",
     "RCC304": "test_resolve",
     "RCC608": "test_resolve",
     "RCC610": "test_lint_lock",

@@ -24,6 +24,7 @@ RCC007 unreadable-file error the file cannot be read
 RCC008 unused-suppression warning a comment silences a finding that is not there
 RCC009 suppression-without-reason warning a comment silences a finding and does not say why
 RCC010 unknown-code error a code that rcc does not have
+RCC011 too-many-findings info a file has more findings of a kind than are told
 RCC101 captured-key error a top-level key stands under a table header, so the table has it
 RCC102 misplaced-key error a key of one table stands in another
 RCC103 single-brackets error a table header has single brackets where the key is an array of tables

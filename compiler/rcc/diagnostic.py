@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 from rcc.codes import CODES
@@ -90,6 +90,20 @@ def finding(
     """A finding with the severity that its code has by default."""
     level = Severity[CODES[code].severity.upper()] if severity is None else severity
     return Finding(code, level, message, place, label, tuple(labels), tuple(notes), help, fix)
+
+
+MOST = 500
+"""How many findings of a kind a file's reader can make use of; a file has room for ten thousand."""
+
+
+def first_ones(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The first findings of a kind, and, where there are more, one that says so; the others are not even made."""
+    for number, one in enumerate(findings):
+        if number == MOST:
+            message = f"there are more than {MOST} findings like this one"
+            yield finding("RCC011", message, one.place, help="mend the others first")
+            return
+        yield one
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

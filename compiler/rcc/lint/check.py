@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from rcc.diagnostic import Finding, Findings
+from rcc.diagnostic import Finding, Findings, first_ones
 from rcc.lint.context import Context
 from rcc.quick import dataclass
 from rcc.recipe.keys import LANGUAGE
@@ -76,8 +76,8 @@ def _readable(name: str, read: Read) -> Document | None:
 def _check_document(document: Document) -> Iterator[Finding]:
     from rcc.lint import order, secrets
 
-    yield from order.check(document, LANGUAGE)
-    yield from secrets.check_secret_in_clear(document)
+    yield from first_ones(order.check(document, LANGUAGE))
+    yield from first_ones(secrets.check_secret_in_clear(document))
 
 
 def check_rules(
@@ -87,14 +87,14 @@ def check_rules(
     context = Context(file, lock, cluster, topology)
     for module, applies in _FAMILIES:
         if applies(context):
-            yield from import_module(f"rcc.lint.{module}").check(context)
+            yield from first_ones(import_module(f"rcc.lint.{module}").check(context))
     if file.recipe.env or (cluster and topology):
         from rcc.lint import environment, nccl
 
-        yield from environment.check(context.variables)
+        yield from first_ones(environment.check(context.variables))
         if any(name.startswith("NCCL_") for name in context.variables):
-            yield from nccl.check(context.variables)
+            yield from first_ones(nccl.check(context.variables))
     if cluster is not None:
         from rcc.lint import cluster as together
 
-        yield from together.check(context)
+        yield from first_ones(together.check(context))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rcc.cluster.keys import LANGUAGE
 from rcc.cluster.model import ClusterFile
 from rcc.cluster.read import read_cluster
-from rcc.diagnostic import Finding, Findings, finding
+from rcc.diagnostic import Finding, Findings, finding, first_ones
 from rcc.hardware import BUILT_IN
 from rcc.lint import environment, nccl, order, secrets
 from rcc.lint.cluster import check_fabric, chosen_topology, profiles
@@ -21,8 +21,12 @@ def check_cluster(name: str, data: bytes) -> tuple[Document | None, Findings]:
     file, found = read_cluster(name, data)
     document = file.document if file else read_document(name, data)[0]
     if document is not None:
-        found = (*found, *order.check(document, LANGUAGE), *secrets.check_secret_in_clear(document))
-        found = (*found, *_check_profiles(document))
+        for family in (
+            order.check(document, LANGUAGE),
+            secrets.check_secret_in_clear(document),
+            _check_profiles(document),
+        ):
+            found = (*found, *first_ones(family))
     if file is not None:
         found = (*found, *check_names(file), *_check_range(file))
     return document, found

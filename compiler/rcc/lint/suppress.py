@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from rcc.codes import CODES
-from rcc.diagnostic import Edit, Finding, Findings, Fix, finding
+from rcc.diagnostic import Edit, Finding, Findings, Fix, finding, first_ones
 from rcc.lint.settings import NEVER
 from rcc.source import Place, Source, Span
 from rcc.syntax.scan import comments
@@ -45,9 +45,8 @@ def silenced(findings: Iterable[Finding], sources: Mapping[str, Source], own: st
         for one in _suppressions(source)
     }
     left = [one for one in findings if not _is_silenced(one, by_line)]
-    for (name, _), one in by_line.items():
-        if name == own:
-            left.extend(_complaints(one, checked))
+    own_comments = (one for (name, _), one in by_line.items() if name == own)
+    left.extend(first_ones(complaint for one in own_comments for complaint in _complaints(one, checked)))
     return tuple(left)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from rcc.diagnostic import Finding, Findings, Label, finding
+from rcc.diagnostic import Finding, Findings, Label, finding, first_ones
 from rcc.recipe.shape import Language, Problem, dotted, missing_key, unknown_key
 from rcc.source import Path, Place
 from rcc.syntax.document import Part
@@ -26,7 +26,7 @@ def refused(file: Placed, problems: Iterable[Problem], language: Language) -> Fi
     """The findings: the schema's where it says the same, and the reader's own for all else."""
     by_schema = {(one.path, one.message): one for one in _schema_problems(file.values, language)}
     said = [by_schema.get((one.path, one.message), one) for one in problems]
-    return tuple(_captured(file, one, language) or _placed(file, one) for one in said)
+    return tuple(first_ones(_captured(file, one, language) or _placed(file, one) for one in said))
 
 
 def _placed(file: Placed, problem: Problem) -> Finding:

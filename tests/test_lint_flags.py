@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rcc.engines.flags import FlagTable, flag_table, known_variables
-from tests.support.cli import call_rcc
+from tests.support.cli import call_rcc, run_rcc
 from tests.support.pages import completed
 from tests.support.paths import ROOT, SHARED, needs_shared
 
@@ -164,3 +164,15 @@ def test_a_flag_of_the_other_engine_is_named_as_such(tmp_path: Path) -> None:
 def test_an_engine_that_is_not_built_in_is_a_warning_and_its_flags_go_unchecked(tmp_path: Path) -> None:
     assert told(tmp_path, '"--whatever"', "sgl-next") == [("RCC502", '"sgl-next"')]
     assert call_rcc("lint", "x.recipe.toml", cwd=tmp_path).code == 0
+
+
+def test_no_plug_in_is_loaded_to_lint(tmp_path: Path) -> None:
+    told(tmp_path, '"--whatever"', "sgl-next")
+    (tmp_path / "cluster.toml").write_text('hf_cache = "/mnt/hf"\n[[nodes]]\nname = "a"\nhost = "10.0.0.11"\n')
+    python = "import atexit, sys; atexit.register(lambda: print('importlib.metadata' in sys.modules, file=sys.stderr))"
+    (tmp_path / "sitecustomize.py").write_text(python)
+    env = {"PYTHONPATH": str(tmp_path)}
+    ran = run_rcc("lint", "-c", "cluster.toml", "--format", "concise", "x.recipe.toml", cwd=tmp_path, env=env)
+
+    assert ran.err.endswith("False\n")
+    assert ran.out.count("RCC502") == 1

@@ -132,11 +132,13 @@ def _resolved(
     file: RecipeFile, cluster: ClusterFile, topology: str | None, lock: Lock | None, carried: Mapping[str, ResolvedFile]
 ) -> tuple[Finding, ...]:
     """What stands against running the recipe on the cluster."""
+    from rcc.engines.registry import BUILT_IN
     from rcc.lock.asked import wanted_by
     from rcc.resolve.model import Options, ResolvedFile
     from rcc.resolve.resolve import resolve
 
-    if wanted_by(file)[0] is None:  # an image that is none: the rules have said so
+    # What the rules have said already: an image that is none, and an engine that only a plug-in may have.
+    if wanted_by(file)[0] is None or file.recipe.engine not in BUILT_IN:
         return ()
     missing = {one.host.text for one in file.recipe.extra_mounts if one.carried} - carried.keys()
     stand_ins = {name: ResolvedFile(name, "0" * 64, False, b"") for name in missing}

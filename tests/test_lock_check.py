@@ -132,4 +132,4 @@ def test_no_plan_from_ranges_that_do_not_tile(project: Path) -> None:
         ran = call_rcc("plan", "serve.recipe.toml", "--json", *options, cwd=project)
         assert ran.code == 1
         assert "RCC615" in ran.out
-        assert "do not tile" in ran.err
+        assert "do not tile" in ran.out

@@ -73,6 +73,15 @@ def test_a_missing_recipe_ends_with_2(command: str, tmp_path: Path) -> None:
     assert "`nowhere.toml`" in ran.err
 
 
+def test_a_working_folder_that_is_gone_is_named(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    script = f"cd gone && rmdir ../gone && exec {sys.executable} {RCC} build x"
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, env=clean_env(tmp_path), check=False)
+
+    assert done.returncode == 2
+    assert b"cannot use `the working folder`: no such file or directory" in done.stderr
+
+
 def test_a_folder_without_a_recipe_is_a_missing_recipe(tmp_path: Path) -> None:
     ran = call_rcc("build", ".", cwd=tmp_path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable
@@ -46,7 +47,8 @@ def refuse(findings: Iterable[Finding], as_json: bool) -> int:
 def unreadable(error: OSError) -> Finding:
     """The finding about a file that cannot be read or written."""
     reason = (error.strerror or type(error).__name__).lower()
-    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else "the disk"
+    nameless = "the working folder" if error.errno == errno.ENOENT else "the disk"
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else nameless
     return finding(UNREADABLE, f"cannot use `{name}`: {reason}", whole(name))
 
 

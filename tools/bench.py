@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools import bench_fetch, bench_staging
-from tools.clean import write_clean_recipe, write_group
+from tools.clean import write_clean_recipe, write_group, write_pinned_recipe
 
 RCC = (sys.executable, str(Path(sys.executable).with_name("rcc")))
 ROUNDS = 25
@@ -43,6 +43,7 @@ def _commands() -> bool:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         write_clean_recipe(work)
+        write_pinned_recipe(work)
         for nodes in (4, 64):
             write_group(work, nodes)
         return any([*_ratios(work), _nodes(work), *_each(work)])
@@ -58,7 +59,8 @@ def _ratios(work: Path) -> list[bool]:
     yardstick = Measured('python -c "import click"', (sys.executable, "-c", "import click"), 1)
     commands = (
         yardstick,
-        Measured("rcc lint, a clean recipe", (*RCC, "lint", "recipe.toml"), 1.6),
+        Measured("rcc lint, a clean recipe", (*RCC, "lint", "pinned.recipe.toml"), 1.6),
+        Measured("rcc lint, a clean recipe with its lock", (*RCC, "lint", "recipe.toml"), 1.8),
         Measured("rcc build, two targets, four nodes", _build("recipe.toml", "compose", "shell"), 4),
         Measured("rcc build, all targets, four nodes", _build("recipe.toml"), 6),
     )
@@ -90,12 +92,20 @@ def _medians(commands: tuple[Measured, ...], work: Path) -> dict[Measured, float
 def _each(work: Path) -> list[bool]:
     """Many recipes in one process, without the cost of the process itself."""
     for number in range(MANY):
-        write_clean_recipe(work / "many", f"{number}.recipe")
-    files = [f"many/{number}.recipe.toml" for number in range(MANY)]
+        write_pinned_recipe(work / "pinned", str(number))
+        write_clean_recipe(work / "locked", f"{number}.recipe")
+    return [
+        _tell(f"rcc lint, each of {MANY} clean recipes", _milliseconds(work, "pinned"), 2, "ms"),
+        _tell(f"rcc lint, each of {MANY} with their locks", _milliseconds(work, "locked"), 4, "ms"),
+    ]
+
+
+def _milliseconds(work: Path, folder: str) -> float:
+    """For one recipe more in a process."""
+    files = [f"{folder}/{number}.recipe.toml" for number in range(MANY)]
     one, all_of_them = ((*RCC, "lint", *some) for some in (files[:1], files))
     pairs = [(_time(one, work), _time(all_of_them, work)) for _ in range(3)]
-    each = statistics.median((long - short) / (MANY - 1) for short, long in pairs)
-    return [_tell(f"rcc lint, each of {MANY} clean recipes", each * 1000, 2, "ms")]
+    return statistics.median((long - short) / (MANY - 1) for short, long in pairs) * 1000
 
 
 def _time(words: tuple[str, ...], work: Path) -> float:

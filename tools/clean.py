@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 PATTERN = Path(__file__).resolve().parent.parent / "recipes/tables-by-lock"
+PINNED = Path(__file__).resolve().parent.parent / "tests/cases/ok-four-nodes.toml"
 _COMMENTS = "# Notes on how this came about, and what else was tried and measured.\n" * 75
 _FLAGS = '"--max-total-tokens", "200000",'
 _ENV = "".join(f'SETTING_{number} = "value {number}"\n' for number in range(50))
@@ -19,6 +20,14 @@ def write_clean_recipe(folder: Path, name: str = "recipe") -> Path:
     recipe.write_text(_COMMENTS + text + _ENV, "utf-8")
     shutil.copy(PATTERN / "recipe.lock", recipe.with_suffix(".lock"))
     shutil.copy(PATTERN / "cluster.toml", folder)
+    return recipe
+
+
+def write_pinned_recipe(folder: Path, name: str = "pinned") -> Path:
+    """Writes `<name>.recipe.toml`, as long as real ones are, which needs no lock: all that it names is pinned in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    recipe = folder / f"{name}.recipe.toml"
+    recipe.write_text(PINNED.read_text("utf-8"), "utf-8")
     return recipe
 
 

@@ -116,6 +116,10 @@ def test_an_id_is_never_altered() -> None:
         ('secrets = ["A"]\nenv.A = "1"', "RCC206 4:12 `A` is a secret and stands in `[env]` too"),
         ('args = ["a\\u0000b"]', "RCC205 4:9 `args[0]` holds a NUL, which no process can be given"),
         ('user = "root"', "RCC205 4:8 `user` must be `uid` or `uid:gid`, in numbers, not `root`"),
+        (
+            '[env]\n"A\\nB" = "1"',
+            "RCC205 5:1 `env.A\nB` must be a name without `=` and control characters, not `A\\nB`",
+        ),
         ("[env]\nPORT = 1", "RCC202 5:8 `env.PORT` must be a string, not an integer"),
         (
             '[[extra_mounts]]\nhost = "/x"\ncontainer = "/x"\nargs = []',

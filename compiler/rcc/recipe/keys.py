@@ -26,7 +26,7 @@ from rcc.recipe.shape import (
 from rcc.recipe.size import DURATION, MAX_DURATION, SIZE, parse_duration, parse_size
 from rcc.source import Path
 
-ENV_NAME = r"[^=\0]+"
+ENV_NAME = r"[^=\x00-\x1f\x7f]+"
 REPO = r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*"
 ABSOLUTE = r"/(?!/)(?!(.*/)?\.\.(/|$))[^\0\n]*"
 REVISION = r"[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._/-]*"
@@ -86,7 +86,7 @@ revision = string(REVISION, "a branch, a tag or a commit")
 sha256 = string(r"[0-9a-f]{64}", "64 hexadecimal digits in lower case")
 port = integer(1, 65535)
 limit = either(integer(-1), record(pair, {"soft": integer(-1), "hard": integer(-1)}, ("soft", "hard")), (int,))
-env_name = string(ENV_NAME, "a name without `=`")
+env_name = string(ENV_NAME, "a name without `=` and control characters")
 device = string(r"/[^\0:\n]+(:/[^\0:\n]+(:[rwm]+)?)?", "a device such as `/dev/fuse`")
 capability = string(r"[A-Z_]+", "a capability such as `IPC_LOCK`")
 limit_name = string(r"[a-z]+", "a limit's name such as `nofile`")

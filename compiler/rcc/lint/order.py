@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from rcc.diagnostic import Finding, Findings, Label, finding
-from rcc.recipe.shape import Language
-from rcc.source import Path
+from rcc.recipe.shape import Language, dotted
+from rcc.source import Path, Place
 from rcc.syntax.document import Document
 
 _HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*(\"[^\"\n]*\"|'[^'\n]*'|[A-Za-z0-9_-]+)", re.MULTILINE)
@@ -61,10 +62,10 @@ def check_scattered_table(document: Document) -> Iterator[Finding]:
         root = header.key[0].name
         if root in last and last[root] != index - 1:
             sibling = headers[last[root]]
-            label = Label(_place(document, sibling.span), "its sibling")
+            label = Label(Place(document.source, sibling.span), "its sibling")
             message = f"`{root}` goes on here, far from its siblings"
             help = "move it to them; `rcc fmt` does so"
-            yield finding("RCC106", message, _place(document, header.span), labels=[label], help=help)
+            yield finding("RCC106", message, Place(document.source, header.span), labels=[label], help=help)
         last[root] = index
 
 
@@ -113,7 +114,7 @@ def check_absorbed_key(document: Document, path: Path, language: Language) -> It
             place = document.place((*path, name), "key")
             label = Label(document.place((*path, name), "header"), "every key below belongs to this table")
             where = "above the first table header" if owner == "" else f"under `{owner}`"
-            message = f"`{name}` is taken for a key of `{_dotted(path)}`"
+            message = f"`{name}` is taken for a key of `{dotted(path)}`"
             help = f"if it is not meant so, move it {where}"
             yield finding("RCC108", message, place, labels=[label], help=help)
 
@@ -132,26 +133,12 @@ def _meant_owner(document: Document, path: Path, name: str, language: Language) 
     return "" if missing_at_top and (name in _STRUCTURAL or path == ("ulimits",)) else None
 
 
-def _dotted(path: Path) -> str:
-    from rcc.recipe.shape import dotted
-
-    return dotted(path)
-
-
-def _place(document: Document, span: Any) -> Any:
-    from rcc.source import Place
-
-    return Place(document.source, span)
-
-
 def renamed(findings: Findings) -> Findings:
     """Duplicates that are really slips of table order get the code that explains them."""
     return tuple(_renamed(one) if one.code == "RCC004" and one.labels else one for one in findings)
 
 
 def _renamed(one: Finding) -> Finding:
-    from dataclasses import replace
-
     assert one.place
     here, there = (_line(place) for place in (one.place, one.labels[0].place))
     code = "RCC004"
@@ -160,8 +147,8 @@ def _renamed(one: Finding) -> Finding:
     elif here.startswith("[") and not here.startswith("[[") and there.startswith("[["):
         code = "RCC103"
     elif here.startswith("[") != there.startswith("[") and "=" in (here if there.startswith("[") else there):
-        dotted_line = there if here.startswith("[") else here
-        code = "RCC107" if "." in dotted_line.partition("=")[0] else "RCC004"
+        with_dots = there if here.startswith("[") else here
+        code = "RCC107" if "." in with_dots.partition("=")[0] else "RCC004"
     help = _HELPS.get(code, one.help)
     return replace(one, code=code, help=help)
 
@@ -173,6 +160,5 @@ _HELPS = {
 }
 
 
-def _line(place: Any) -> str:
-    text: str = place.source.line(place.line_column[0]).strip()
-    return text
+def _line(place: Place) -> str:
+    return place.source.line(place.line_column[0]).strip()

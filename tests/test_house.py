@@ -62,3 +62,17 @@ def test_hooks_are_what_pre_commit_reads() -> None:
     others = ["pyproject.toml", "myrecipe.toml", "poetry.lock"]
     assert all(re.search(hooks[0]["files"], name) for name in names)
     assert not any(re.search(hooks[0]["files"], name) for name in others)
+
+
+# In every Debian, or in the package of another program that CI looks for.
+AT_HAND = {"bash", "dash", "mount", "nsenter", "ssh-keygen", "systemctl"}
+
+
+def test_ci_installs_every_program_that_tests_need() -> None:
+    calls = r"\b(?:needs|require)\(((?:\s*\"[^\"]+\",?)+)"
+    texts = [path.read_text() for path in (ROOT / "tests").rglob("*.py")]
+    needed = {name for text in texts for call in re.findall(calls, text) for name in re.findall(r"[^\s\",]+", call)}
+    listed = re.findall(r"(\S+):\S+", (ROOT / ".ci/run").read_text().split("'")[1])
+
+    assert {"podman", "sshd", "shellcheck"} <= needed
+    assert needed - {Path(name).name for name in listed} - AT_HAND == set()

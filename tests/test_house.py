@@ -65,7 +65,7 @@ def test_hooks_are_what_pre_commit_reads() -> None:
 
 
 # In every Debian, or in the package of another program that CI looks for.
-AT_HAND = {"bash", "dash", "mount", "nsenter", "ssh-keygen", "systemctl"}
+AT_HAND = {"bash", "dash", "mount", "nsenter", "ssh-keygen", "systemctl", "tar"}
 
 
 def test_ci_installs_every_program_that_tests_need() -> None:

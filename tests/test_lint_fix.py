@@ -11,6 +11,7 @@ from rcc.lint.pages import page, section
 from tests.support.cli import Ran, call_rcc
 from tests.support.pages import completed, examples
 from tests.support.paths import CASES
+from tests.support.skips import needs
 
 HEAD = completed("port = 8000\n")
 
@@ -80,6 +81,7 @@ def test_line_ends_and_a_mark_at_the_start_survive_or_go_as_they_should(tmp_path
     assert text == MOVED.replace("\n", "\r\n"), "lines keep their ends, and the mark goes"
 
 
+@needs("patch")
 def test_a_diff_changes_nothing_and_is_what_patch_applies(tmp_path: Path) -> None:
     ran, text = lint(tmp_path, CAPTURED, "--diff")
     assert text == CAPTURED

@@ -51,7 +51,7 @@ def _commands() -> bool:
 
 def _build(recipe: str, *targets: str) -> tuple[str, ...]:
     words = [word for target in targets for word in ("-t", target)]
-    return (*RCC, "build", recipe, "--frozen", *words, "--copy", "-o")
+    return (*RCC, "build", recipe, "--frozen", *words, "-o")
 
 
 def _ratios(work: Path) -> list[bool]:

@@ -128,6 +128,9 @@ class FlagTable:
 
     def _read(self, arg: str) -> tuple[str, str, str | None, Flag | None, tuple[str, ...]] | None:
         """How a flag is spelled, its dotted key, the value that it holds itself, and what it means; None for a word."""
+        line = self._lines.get(arg)
+        if line is not None:
+            return arg, "", None, _flag(line), ()
         if arg[:1] != "-" or arg == "-" or (arg[1] in ".0123456789" and _NUMBER.fullmatch(arg)):
             return None
         head, equals, rest = arg.partition("=")

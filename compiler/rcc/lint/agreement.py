@@ -25,7 +25,7 @@ def check(context: Context) -> Iterator[Finding]:
     if context.recipe.env:
         yield from check_moved_cache(context)
         yield from check_set_by_compiler(context)
-    if context.lock is None and context.recipe.staging:
+    if context.lock is None and context.recipe.staging and context.holds("staging."):
         yield from check_lock_missing(context)
     yield from check_compiler_owned_flag(context)
 
@@ -99,8 +99,7 @@ def check_set_by_compiler(context: Context) -> Iterator[Finding]:
 
 def check_compiler_owned_flag(context: Context) -> Iterator[Finding]:
     """RCC501: the resolver's own finding, where a look at the flags shows that there is one."""
-    owned = engine_data(context.recipe.engine).get("owned", {})
-    if not any(one.flag and not owned.keys().isdisjoint(one.flag.spellings) for one in context.flags):
+    if not context.owned_flags:
         return
     from rcc.engines.registry import find_engine
     from rcc.resolve.checks import check_flags

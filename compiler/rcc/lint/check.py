@@ -26,12 +26,8 @@ _FAMILIES: tuple[tuple[str, Callable[[Context], object]], ...] = (
     ("mounts", lambda context: context.recipe.extra_mounts),
     ("pinning", lambda context: True),
     ("staging", lambda context: context.recipe.staging),
-    ("templates", lambda context: _holds(context, "{{", "<<", "$")),
+    ("templates", lambda context: context.holds("{{", "<<", "$")),
 )
-
-
-def _holds(context: Context, *marks: str) -> bool:
-    return any(mark in one.source.text for one in context.file.layers.documents for mark in marks)
 
 
 @dataclass(frozen=True, slots=True)

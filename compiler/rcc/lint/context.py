@@ -59,6 +59,19 @@ class Context:
         table = flag_table(self.recipe.engine)
         return table.parse([one.text for one in self.recipe.args]) if table else ()
 
+    @cached_property
+    def owned_flags(self) -> frozenset[int]:
+        """The arguments that set what the compiler sets: that finding is the resolver's, and the only one."""
+        from rcc.engines.flags import engine_data
+
+        owned = engine_data(self.recipe.engine).get("owned", {})
+        found = (one.index for one in self.flags if one.flag and not owned.keys().isdisjoint(one.flag.spellings))
+        return frozenset(found)
+
+    def holds(self, *marks: str) -> bool:
+        """Whether any of the files that make the recipe holds one of these texts."""
+        return any(mark in one.source.text for one in self.file.layers.documents for mark in marks)
+
     def nearest(self, name: str, known: Iterable[str]) -> str | None:
         """The known name that a misspelt one is nearest to, for the first ones of a recipe."""
         self._searches -= 1

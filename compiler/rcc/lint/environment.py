@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, Label, finding
@@ -10,8 +9,7 @@ from rcc.engines.flags import WITH_TABLES, known_variables
 from rcc.lint.nccl_table import PREFIX, is_number, nccl_variables
 from rcc.lint.variables import Variables
 
-_ENGINES = frozenset(f"{engine.upper()}_" for engine in WITH_TABLES)
-_PORTABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PREFIXES = (PREFIX, *(f"{engine.upper()}_" for engine in WITH_TABLES))
 _ADAPTERS = ("NCCL_IB_HCA", "B12X_ROCE_HCA", "NVSHMEM_HCA_LIST", "UCX_NET_DEVICES")
 _THOROUGH = 20
 _MOST_NAMES = 32
@@ -37,14 +35,14 @@ def check(variables: Variables) -> Iterator[Finding]:
 def check_variable_name(variables: Variables) -> Iterator[Finding]:
     """RCC405: shells and env files carry only names of letters, digits and `_`."""
     for name in variables:
-        if not _PORTABLE.fullmatch(name):
+        if not (name.isidentifier() and name.isascii()):
             message = f"`{name}` is a name that shells and env files do not carry"
             yield finding("RCC405", message, variables.place(name, "key"), help="use letters, digits and `_`")
 
 
 def check_misspelt_variable(variables: Variables) -> Iterator[Finding]:
     """RCC406: an engine's own prefix, and a name that it does not read but nearly so."""
-    unknown = [one for one in variables if _is_unknown(one)]
+    unknown = [one for one in variables if one.startswith(_PREFIXES) and _is_unknown(one)]
     if not unknown:
         return
     from rcc.lint.known_variables import known_like
@@ -57,11 +55,9 @@ def check_misspelt_variable(variables: Variables) -> Iterator[Finding]:
 
 
 def _is_unknown(name: str) -> bool:
-    """Whether a variable has the prefix of an engine or of NCCL, and neither reads it."""
-    prefix = name[: name.find("_") + 1]
-    if prefix == PREFIX:
-        return name not in nccl_variables()
-    return prefix in _ENGINES and name not in known_variables(prefix[:-1].lower())
+    """Whether NCCL or the engine, whichever the prefix names, does not read a variable."""
+    prefix = name.partition("_")[0]
+    return name not in (nccl_variables() if name.startswith(PREFIX) else known_variables(prefix.lower()))
 
 
 def check_hca_lists_differ(variables: Variables) -> Iterator[Finding]:
@@ -113,8 +109,8 @@ def check_gloo_interface(variables: Variables) -> Iterator[Finding]:
 def check_pinned_gid_index(variables: Variables) -> Iterator[Finding]:
     """RCC407: the index differs between nodes, and moves."""
     for name in variables:
-        text = variables.text(name)
-        if name.endswith("_GID_INDEX") and text and is_number(text) and not text.startswith("-"):
+        text = variables.text(name) if name.endswith("_GID_INDEX") else None
+        if text and is_number(text) and not text.startswith("-"):
             message = f"GID index {text} is pinned for every node, and each has its own table"
             help = 'remove it: `gid_index = "auto"` in the cluster file finds it on each node at each start'
             if name != "NCCL_IB_GID_INDEX":

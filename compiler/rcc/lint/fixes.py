@@ -20,7 +20,7 @@ _SUGGESTED = re.compile(r"did you mean `([^`]*)`\?")
 _REPLACED = re.compile(r"(?:without|in) quotes: `([^`]*)`")
 
 
-_READ_AGAIN = 500_000
+_READ_AGAIN = 250_000
 """How many characters are read to prove the fixes of a file: further findings get theirs when these are made."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, Label, finding
-from rcc.engines.flags import FlagTable, Occurrence, engine_data, flag_table
+from rcc.engines.flags import FlagTable, Occurrence, flag_table
 from rcc.lint.context import Context, is_plain
 from rcc.lint.flag_values import check_values, flag_place, value_place
 from rcc.recipe.shape import shown
@@ -22,15 +22,19 @@ def check(context: Context) -> Iterator[Finding]:
     table = flag_table(context.recipe.engine)
     if table is None:
         return
-    owned = _owned(context)
+    owned = context.owned_flags
     for number, one in enumerate(context.flags):
         if one.index in owned:
             continue
         if one.flag:
-            yield from check_shortened_flag(context, table, one)
-            yield from check_deprecated_flag(context, one)
-            yield from check_missing_flag_value(context, one)
-            yield from check_values(context, one)
+            if one.spelled not in one.flag.spellings:
+                yield from check_shortened_flag(context, table, one)
+            if one.flag.deprecated:
+                yield from check_deprecated_flag(context, one)
+            if one.values:
+                yield from check_values(context, one)
+            elif one.flag.arity in "1+":
+                yield from check_missing_flag_value(context, one)
         elif one.candidates:
             yield from check_ambiguous_flag(context, one)
         elif not one.spelled:
@@ -38,12 +42,6 @@ def check(context: Context) -> Iterator[Finding]:
     yield from check_unknown_flag(context, table)
     yield from check_repeated_flag(context)
     yield from check_kv_pool_by_free_memory(context)
-
-
-def _owned(context: Context) -> set[int]:
-    """The arguments that set what the compiler sets: that finding is the resolver's, and the only one."""
-    owned = engine_data(context.recipe.engine).get("owned", {})
-    return {one.index for one in context.flags if one.flag and not owned.keys().isdisjoint(one.flag.spellings)}
 
 
 def check_shortened_flag(context: Context, table: FlagTable, one: Occurrence) -> Iterator[Finding]:
@@ -122,7 +120,7 @@ def check_unknown_flag(context: Context, table: FlagTable) -> Iterator[Finding]:
 def check_repeated_flag(context: Context) -> Iterator[Finding]:
     """RCC504: the last one counts, in silence."""
     first: dict[tuple[str, str], Occurrence] = {}
-    owned = _owned(context)
+    owned = context.owned_flags
     for one in context.flags:
         if one.flag is None or one.flag.repeats or one.index in owned:
             continue

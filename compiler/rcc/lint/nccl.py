@@ -10,18 +10,27 @@ from rcc.lint.variables import Variables
 from rcc.recipe.shape import shown
 
 _MAX_ENTRIES = 32
+_NUMBER, _TEXT = ("number",), ("text",)
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "NCCL_ALGO": ("Ring", "Tree", "CollnetDirect", "CollnetChain", "Collnet", "NVLS", "NVLSTree", "PAT"),
+    "NCCL_PROTO": ("LL", "LL128", "Simple"),
+}
 _LISTS = ("NCCL_IB_HCA", "NCCL_SOCKET_IFNAME")
 _DEAD_WITH_GID = ("NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM")
 
 
 def check(variables: Variables) -> Iterator[Finding]:
     """All checks of this family."""
+    kinds = nccl_variables()
     for name, text in variables.known():
-        if name.startswith(PREFIX) and text:
-            yield from check_nccl_number(variables, name, text)
-            yield from check_nccl_choice(variables, name, text)
-        elif name.startswith(PREFIX):
+        if not name.startswith(PREFIX):
+            continue
+        if not text:
             yield from check_empty_nccl_value(variables, name)
+        elif kinds.get(name) == _NUMBER:
+            yield from check_nccl_number(variables, name, text)
+        elif name in _CHOICES or kinds.get(name, _TEXT) != _TEXT:
+            yield from check_nccl_choice(variables, name, text)
     for name in _LISTS:
         yield from check_nccl_list(variables, name)
     yield from check_ignored_address_range(variables)
@@ -32,7 +41,7 @@ def check(variables: Variables) -> Iterator[Finding]:
 
 def check_nccl_number(variables: Variables, name: str, text: str) -> Iterator[Finding]:
     """RCC411: NCCL reads numbers by strtoll and reports nothing."""
-    if nccl_variables().get(name) != ("number",) or is_number(text):
+    if is_number(text):
         return
     help = f"write the number that is meant; for {read_number(text)} write `{read_number(text)}`"
     if name == "NCCL_IB_GID_INDEX":
@@ -43,8 +52,7 @@ def check_nccl_number(variables: Variables, name: str, text: str) -> Iterator[Fi
 
 def check_nccl_choice(variables: Variables, name: str, text: str) -> Iterator[Finding]:
     """RCC418: NCCL has a list of texts, and ignores others."""
-    kind = nccl_variables().get(name, ("text",))
-    choices = kind[1:] if kind[0] == "of" else _choices(name, text)
+    choices = nccl_variables()[name][1:] or _choices(name, text)
     known = {one.upper() for one in choices}
     unknown = [one for one in _words(text) if one.upper() not in known]
     if choices and unknown:
@@ -56,11 +64,7 @@ def check_nccl_choice(variables: Variables, name: str, text: str) -> Iterator[Fi
 
 def _choices(name: str, text: str) -> tuple[str, ...]:
     """The texts of the lists that NCCL takes; none for the newer form that names collectives."""
-    lists = {"NCCL_PROTO": ("LL", "LL128", "Simple"), "NCCL_ALGO": _ALGORITHMS}
-    return () if ":" in text or ";" in text else lists.get(name, ())
-
-
-_ALGORITHMS = ("Ring", "Tree", "CollnetDirect", "CollnetChain", "Collnet", "NVLS", "NVLSTree", "PAT")
+    return () if ":" in text or ";" in text else _CHOICES[name]
 
 
 def _words(text: str) -> list[str]:

@@ -13,7 +13,6 @@ from rcc.recipe.shape import Language, dotted
 from rcc.source import Path, Place
 from rcc.syntax.document import Document
 
-_HEADER = re.compile(r"^[ \t]*\[\[?[ \t]*(\"[^\"\n]*\"|'[^'\n]*'|[A-Za-z0-9_-]+)", re.MULTILINE)
 # Top-level keys that nobody takes notes under.
 _STRUCTURAL = frozenset(
     (
@@ -47,7 +46,8 @@ def check(document: Document, language: Language) -> Iterator[Finding]:
 
 def _may_be_scattered(text: str) -> bool:
     """A cheap look at the headers: whether one comes back after another."""
-    roots = _HEADER.findall(text)
+    lines = [line.lstrip(" \t") for line in text.split("\n") if "[" in line]
+    roots = [re.split(r"[].]", line.lstrip("[ \t"), maxsplit=1)[0].strip() for line in lines if line[0] == "["]
     changes = sum(1 for before, after in pairwise(roots) if before != after)
     return bool(roots) and changes >= len(set(roots))
 

@@ -33,7 +33,8 @@ _BITS_A_CHARACTER = 3.2
 
 def check_secret_in_clear(document: Document) -> Iterator[Finding]:
     """RCC412: what looks like a secret by its form, also in a comment; or by its name and its randomness."""
-    told = [*_by_form(document.source), *_by_name(document, document.values, ())]
+    by_name = _by_name(document, document.values, ()) if _names_a_secret(document.source.text.lower()) else ()
+    told = [*_by_form(document.source), *by_name]
     for place, what in {place.span.start: (place, what) for place, what in reversed(told)}.values():
         help = "revoke it, remove it, and name the variable in `secrets`: its value then stays on the node"
         yield finding("RCC412", f"{what} stands here in clear", place, help=help)
@@ -49,6 +50,19 @@ def _by_form(source: Source) -> Iterator[tuple[Place, str]]:
             if match:
                 yield Place(source, Span(at, match.end())), what
             at = text.find(start, match.end() if match else end)
+
+
+def _names_a_secret(text: str) -> bool:
+    """A cheap look: whether a word such as `token` ends where a name ends, before a value or the next word."""
+    for name in _NAMES:
+        at = text.find(name)
+        while at >= 0:
+            at += len(name)
+            behind = text[at : at + 8].lstrip("\"' \t")
+            if behind[:1] in ("=", ",") and behind[1:].lstrip()[:1] in ("", '"', "'"):
+                return True
+            at = text.find(name, at)
+    return False
 
 
 def _by_name(document: Document, values: Any, path: Path) -> Iterator[tuple[Place, str]]:

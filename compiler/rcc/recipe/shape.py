@@ -192,7 +192,8 @@ def mapping(item: Shape, key: Shape = _text) -> Shape:
         of_names: Problems = []
         for name in value:
             key(name, (*path, name), of_names)
-        problems.extend(replace(one, part="key") for one in of_names)
+        if of_names:
+            problems.extend(replace(one, part="key") for one in of_names)
         return {name: item(one, (*path, name), problems) for name, one in value.items()}
 
     return shape

@@ -77,11 +77,7 @@ def _limit(count: int, most: int, what: str, unit: str, match: re.Match[str]) ->
 
 def _may_be_deep(text: str) -> bool:
     """Whether the text has enough dots and brackets; a key, its `=` and a bracket after it stand in one line."""
-    depth = 0
-    for line in text.split("\n"):
-        dots = line.count(".")
-        brackets = line.count("[") + line.count("{")
-        depth += brackets and brackets + dots
-        if dots >= MAX_KEY_PARTS or depth > MAX_NESTING:
-            return True
-    return False
+    lines = text.split("\n")
+    nesting = [line for line in lines if "[" in line or "{" in line]
+    depth = sum(line.count("[") + line.count("{") + line.count(".") for line in nesting)
+    return depth > MAX_NESTING or any(line.count(".") >= MAX_KEY_PARTS for line in lines)

@@ -109,6 +109,8 @@ def check_absorbed_key(document: Document, path: Path, language: Language) -> It
     for part in path:
         table = table.get(part) if isinstance(table, dict) else table[part]
     for name in table if isinstance(table, dict) else ():
+        if name not in language.keys and name not in _OF_MOUNTS:
+            continue
         owner = _meant_owner(document, path, name, language)
         if owner is not None:
             place = document.place((*path, name), "key")

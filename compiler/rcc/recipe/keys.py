@@ -41,6 +41,25 @@ def raw(value: Any, path: Path, problems: Problems) -> Any:
     return Raw(value, path)
 
 
+def raws(value: Any, path: Path, problems: Problems) -> Any:
+    """An array of such strings."""
+    if type(value) is list and all(type(one) is str and "\0" not in one for one in value):
+        return tuple([Raw(one, (*path, index)) for index, one in enumerate(value)])
+    return _raws(value, path, problems)
+
+
+def variables(value: Any, path: Path, problems: Problems) -> Any:
+    """A table of such strings, by the names of environment variables."""
+    # As nearly all are: a recipe has a hundred of these strings, and thousands of recipes are read in one run.
+    plain = type(value) is dict and all(name.isidentifier() for name in value)
+    if plain and all(type(one) is str and "\0" not in one for one in value.values()):
+        return {name: Raw(one, (*path, name)) for name, one in value.items()}
+    return _variables(value, path, problems)
+
+
+_raws = array(raw)
+
+
 def size(value: Any, path: Path, problems: Problems) -> Any:
     """A size in bytes: `32gb`, `512 MiB`, or a number of bytes."""
     if type(value) is int:
@@ -87,6 +106,7 @@ sha256 = string(r"[0-9a-f]{64}", "64 hexadecimal digits in lower case")
 port = integer(1, 65535)
 limit = either(integer(-1), record(pair, {"soft": integer(-1), "hard": integer(-1)}, ("soft", "hard")), (int,))
 env_name = string(ENV_NAME, "a name without `=` and control characters")
+_variables = mapping(raw, env_name)
 device = string(r"/[^\0:\n]+(:/[^\0:\n]+(:[rwm]+)?)?", "a device such as `/dev/fuse`")
 capability = string(r"[A-Z_]+", "a capability such as `IPC_LOCK`")
 limit_name = string(r"[a-z]+", "a limit's name such as `nofile`")
@@ -145,11 +165,11 @@ RECIPE = {
     "stop_grace": duration,
     "user": string(r"[0-9]+(:[0-9]+)?", "`uid` or `uid:gid`, in numbers"),
     "entrypoint": array(raw, least=1),
-    "args": array(raw),
+    "args": raws,
     "extends": either(array(text, least=1), text, (list,)),
     "unset": array(string(r"[^.]+(\.[^.]+)*", "a dotted key")),
     "secrets": array(string(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name")),
-    "env": mapping(raw, env_name),
+    "env": variables,
     "extra_mounts": array(record(ExtraMount, EXTRA_MOUNTS, ("host", "container"))),
     "staging": array(record(StagingBlock, STAGING, ("kind", "id", "src", "dst"))),
     "staging_image": text,

@@ -100,6 +100,18 @@ _VALUES = {
     "astral": "😀",
     "noncharacter": "\ufffe",
 }
-OWN = tuple(
-    HardCase(f"own-{kind}-{name}", kind, value.encode()) for kind in ("env", "arg") for name, value in _VALUES.items()
+_PATHS = {
+    "plain": "/data",
+    "blank": "/with blank",
+    "comma": "/a,b",
+    "quotes": """/it's "so\"""",
+    "dollar": "/$HOME/${HOME}",
+    "percent": "/%h",
+    "backslash": "/a\\b",
+    "latin": "/grüße",
+}
+OWN = (
+    *(HardCase(f"own-{kind}-{name}", kind, text.encode()) for kind in ("env", "arg") for name, text in _VALUES.items()),
+    *(HardCase(f"own-path-{name}", "path", text.encode(), role="source") for name, text in _PATHS.items()),
+    *(HardCase(f"own-label-{name}", "label", text.encode(), name="note") for name, text in _VALUES.items()),
 )

@@ -11,9 +11,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 _HERE = Path(__file__).parent
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
 _MAIN = "__main__.py"
-# What the house's formatter makes of docstrings and comments; a `#` in a string has the string's quote behind it.
-_COMMENT = re.compile(r"""(?m)^ *#.*$|  # [^"'\n]*$""")
-_INDENT = re.compile(r"(?m)^(?: {4})+")
+_DEEPEST = 10
 _DOCSTRING = re.compile(r'(?m)^( *)"""[\s\S]*?"""$')
 
 
@@ -40,8 +38,19 @@ def _entry(name: str) -> ZipInfo:
 
 def _bare(text: str) -> str:
     """A module without docstrings, comments and wide indents: a node reads it at each run. Lines keep their numbers."""
-    code = _COMMENT.sub("", _DOCSTRING.sub(_nothing, text))
-    return _INDENT.sub(lambda indent: " " * (len(indent[0]) // 4), code)
+    lines = _DOCSTRING.sub(_nothing, text).split("\n")
+    code = "\n".join(_uncommented(line) if "#" in line else line for line in lines)
+    for depth in range(_DEEPEST):
+        code = code.replace("\n" + " " * (depth + 4), "\n" + " " * (depth + 1))
+    return code
+
+
+def _uncommented(line: str) -> str:
+    """What the house's formatter makes of comments; a `#` in a string has the string's quote behind it."""
+    if line.lstrip().startswith("#"):
+        return ""
+    code, _, comment = line.rpartition("  # ")
+    return line if not code or "'" in comment or '"' in comment else code
 
 
 def _nothing(docstring: re.Match[str]) -> str:

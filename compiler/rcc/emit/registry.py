@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from importlib import import_module
+from operator import attrgetter
 
 from rcc.diagnostic import Finding, Findings, finding
+from rcc.emit.advertised import Advertised, advertised
 from rcc.emit.model import Artifact, Target
 from rcc.nearest import nearest_name
 from rcc.plan.model import Plan
 from rcc.quick import dataclass
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-GROUP = "rcc.targets"
 BUILT_IN = ("compose", "k8s", "shell", "systemd")
 """What a build gives when no target is named: the same on every machine, whatever is installed beside rcc."""
 
@@ -62,22 +60,21 @@ def installed() -> tuple[tuple[Chosen, ...], Findings]:
     return choose(_entry_points())
 
 
-def _entry_points() -> dict[str, list[EntryPoint]]:
-    from importlib.metadata import entry_points
-
-    known: dict[str, list[EntryPoint]] = {}
-    for point in entry_points(group=GROUP):
+def _entry_points() -> dict[str, list[Advertised]]:
+    known: dict[str, list[Advertised]] = {}
+    for point in advertised():
         known.setdefault(point.name, []).append(point)
     return known
 
 
-def _load(name: str, points: list[EntryPoint]) -> tuple[Chosen | None, Finding | None]:
-    distributions = sorted({_distribution(point) for point in points})
+def _load(name: str, points: list[Advertised]) -> tuple[Chosen | None, Finding | None]:
+    distributions = sorted({point.distribution for point in points})
     if len(distributions) > 1:
         told = " and ".join(f"`{one}`" for one in distributions)
         return None, finding("RCC1092", f"the target `{name}` comes from {told}", help="remove one of them")
+    module, _, attribute = points[0].value.partition(":")
     try:
-        target = points[0].load()
+        target = attrgetter(attribute.strip())(import_module(module.strip()))
     except (Exception, SystemExit) as error:
         message = f"the target `{name}` of `{distributions[0]}` cannot be loaded: {_said(error)}"
         return None, finding("RCC1091", message, help=f"install a `{distributions[0]}` that suits this rcc")
@@ -93,10 +90,6 @@ def _unknown(name: str, known: Iterable[str]) -> Finding:
     listed = ", ".join(f"`{one}`" for one in names)
     help = f"did you mean `{near}`?" if near else f"the targets are {listed}"
     return finding("RCC1090", f"there is no target `{name}`", help=help)
-
-
-def _distribution(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else "an unknown distribution"
 
 
 def _said(error: BaseException) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -13,11 +12,12 @@ from rcc.plan.model import CarriedFile, Plan
 
 def plain(value: Any) -> Any:
     """Dataclasses and tuples as what JSON knows; the bytes of carried files are left out."""
-    if is_dataclass(value) and not isinstance(value, type):
+    fields = getattr(value, "__match_args__", None)
+    if fields is not None:
         return {
-            one.name: plain(getattr(value, one.name))
-            for one in fields(value)
-            if not (isinstance(value, CarriedFile) and one.name == "data")
+            name: plain(getattr(value, name))
+            for name in fields
+            if not (isinstance(value, CarriedFile) and name == "data")
         }
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in sorted(value.items())}

@@ -30,8 +30,11 @@ def _dollars(text: str) -> str:
 
 
 def process(service: dict[str, Any]) -> tuple[list[str], dict[str, str]]:
-    """argv and environment of a service whose entrypoint and command are both lists."""
-    entrypoint, command = service["entrypoint"], service.get("command", [])
+    """argv and environment of a service whose entrypoint and command are both lists.
+
+    Without an entrypoint they are what the image's own one gets.
+    """
+    entrypoint, command = service.get("entrypoint", []), service.get("command", [])
     if not isinstance(entrypoint, list) or not isinstance(command, list):
         raise UnfaithfulError("entrypoint or command is a string, which compose splits as a shell would")
     environment = service.get("environment", {})

@@ -61,14 +61,17 @@ def _check_key(key: str) -> None:
 def process(
     container: Mapping[str, Any], given: Mapping[str, bytes] | None = None
 ) -> tuple[list[bytes], dict[str, bytes]]:
-    """argv and environment of a container. `given` holds the values of entries that take theirs from elsewhere."""
+    """argv and environment of a container; without `command` what the image's own entrypoint gets.
+
+    `given` holds the values of entries that take theirs from elsewhere.
+    """
     known: dict[str, bytes] = {}
     for entry in container.get("env", []):
         name = entry["name"]
         if not ENV_NAME.fullmatch(name) or name in known:
             raise UnfaithfulError(f"a name that is refused or stands twice: {name!r}")
         known[name] = (given or {})[name] if "valueFrom" in entry else expand(entry["value"].encode(), known)
-    words = [*container["command"], *container.get("args", [])]
+    words = [*container.get("command", []), *container.get("args", [])]
     return [expand(word.encode(), known) for word in words], known
 
 

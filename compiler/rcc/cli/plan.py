@@ -99,7 +99,8 @@ def _rank(rank: Rank) -> Iterator[str]:
     container = rank.container
     yield ""
     yield f"rank {rank.rank} on {rank.node}"
-    yield f"  argv   {shlex.join([*container.entrypoint, *container.command])}"
+    own = () if container.entrypoint else ("<the image's own>",)
+    yield f"  argv   {' '.join((*own, *map(shlex.quote, (*container.entrypoint, *container.command))))}"
     for name, value in sorted(container.env.items()):
         yield f"  env    {name}={shlex.quote(value)}"
     for name, late in sorted(container.late_env.items()):

@@ -34,6 +34,7 @@ def refused(plan: Plan) -> Findings:
 def _of_rank(rank: Rank) -> Iterator[Finding]:
     container = rank.container
     yield from _texts_refused(rank)
+    yield from _program_refused(container)
     yield from _argv_refused(container)
     yield from _env_refused(container)
     yield from _paths_refused(rank)
@@ -87,23 +88,28 @@ def _texts_refused(rank: Rank) -> Iterator[Finding]:
             )
 
 
-def _argv_refused(container: Container) -> Iterator[Finding]:
-    argv = (*container.entrypoint, *container.command)
-    if not container.entrypoint or not container.entrypoint[0]:
+def _program_refused(container: Container) -> Iterator[Finding]:
+    """Without an entrypoint the image's own command runs, unless something stands before it and has to know it."""
+    program = container.entrypoint[0] if container.entrypoint else None
+    if program == "" or (program is None and container.enter):
         yield finding("RCC1004", "the first argument is empty", help="begin `entrypoint` with a program")
-    elif container.entrypoint[0].startswith("["):
+    elif program and program.startswith("["):
         yield finding(
             "RCC1004",
-            f"the program `{shown(container.entrypoint[0])}` begins with `[`",
+            f"the program `{shown(program)}` begins with `[`",
             help="call it by a path: podman reads such an entrypoint as a list, docker does not",
         )
-    elif container.enter and container.entrypoint[0].startswith("-"):
+    elif program and container.enter and program.startswith("-"):
         yield finding(
             "RCC1004",
-            f"the program `{shown(container.entrypoint[0])}` begins with `-`",
+            f"the program `{shown(program)}` begins with `-`",
             help="call it by a path: shells read it as an option of `exec`",
         )
-    words = [*argv, *(f"{name}={value}" for name, value in container.env.items())]
+
+
+def _argv_refused(container: Container) -> Iterator[Finding]:
+    words = [*container.entrypoint, *container.command]
+    words += [f"{name}={value}" for name, value in container.env.items()]
     sizes = [len(word.encode("utf-8", "surrogatepass")) for word in words]
     if max(sizes, default=0) > LONGEST_WORD:
         longest = words[sizes.index(max(sizes))]

@@ -55,7 +55,6 @@ def _compose(plan: Plan, rank: Rank) -> str:
     from rcc_targets.compose import volumes
 
     container, check = rank.container, rank.container.healthcheck
-    first, *rest = (*(container.enter or ()), *container.entrypoint)
     return (
         _environment()
         .get_template("compose.yaml.j2")
@@ -70,7 +69,7 @@ def _compose(plan: Plan, rank: Rank) -> str:
             of_engine=tuple(volumes.of_engine(rank)),
             check=check,
             health_command=health_command(check) if check else None,
-            entrypoint=(first, *rest),
+            entrypoint=(*(container.enter or ()), *container.entrypoint),
             command=container.command,
         )
     )

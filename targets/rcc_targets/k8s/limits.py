@@ -90,14 +90,22 @@ def _variables(plan: Plan) -> Iterator[Finding]:
 
 
 def _program(plan: Plan, crew: Crew) -> Iterator[Finding]:
-    """A shell before the engine reads such a program as an option; where the plan has one, all targets refuse it."""
+    """What a shell before the engine cannot start; where the plan has one, all targets refuse it."""
     for rank in crew.ranks:
-        program = rank.container.entrypoint[:1]
-        if program and program[0].startswith("-") and not rank.container.enter and process(plan, crew).scripts:
+        program = "".join(rank.container.entrypoint[:1])
+        if (program and not program.startswith("-")) or rank.container.enter or not process(plan, crew).scripts:
+            continue
+        if program:
             yield finding(
                 "RCC1004",
-                f"the program `{shown(program[0])}` begins with `-`, and a shell stands before it in Kubernetes",
+                f"the program `{shown(program)}` begins with `-`, and a shell stands before it in Kubernetes",
                 help="call it by a path: shells read it as an option of `exec`",
+            )
+        else:
+            yield finding(
+                "RCC1004",
+                "the image's own entrypoint is not known, and ranks that differ have a shell before it in Kubernetes",
+                help="write the image's command as `entrypoint`",
             )
 
 

@@ -136,10 +136,11 @@ def _health(container: Container) -> Iterator[Option]:
 
 
 def _process(container: Container) -> Iterator[Option]:
-    first, *rest = (*(container.enter or ()), *container.entrypoint, *container.command)
-    yield Option("--entrypoint", first)
+    """Docker takes the first word apart from the others; without one the image's own entrypoint gets the arguments."""
+    before = (*(container.enter or ()), *container.entrypoint)
+    yield from (Option("--entrypoint", program) for program in before[:1])
     yield Option(None, container.image)
-    yield from (Option(None, word) for word in rest)
+    yield from (Option(None, word) for word in (*before[1:], *container.command))
 
 
 def _mount_word(mount: Mount) -> Encoded:

@@ -84,7 +84,7 @@ def _medians(commands: tuple[Measured, ...], work: Path) -> dict[Measured, float
     times: dict[Measured, list[float]] = {command: [] for command in commands}
     for number in range(ROUNDS):
         for index, command in enumerate(commands):
-            more = (f"out-{index}-{number}",) if command.words[-1] == "-o" else ()
+            more = (f"out-{index}-{number}/result",) if command.words[-1] == "-o" else ()
             times[command].append(_time((*command.words, *more), work))
     return {command: statistics.median(taken) for command, taken in times.items()}
 

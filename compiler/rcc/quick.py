@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
+    from dataclasses import replace as replace
 else:
+
+    def replace(value: Any, **changes: Any) -> Any:
+        """The same with some fields changed."""
+        return type(value)(**{name: getattr(value, name) for name, _ in value._quick} | changes)
 
     def dataclass(*, frozen: bool, slots: bool, eq: bool = True) -> Any:
         """The decorator. Only what this project uses: frozen and slotted, equal by value or else by identity."""

@@ -65,9 +65,9 @@ def _link(store: Store, bundle: Bundle, out: Path) -> tuple[Published | None, Fi
 def _copy(store: Store, bundle: Bundle, out: Path) -> tuple[Published | None, Findings]:
     if not out.is_symlink() and out.is_dir() and holds(out, bundle, exact_modes=False):
         return Published(out, out, False), ()
-    with store.unfinished() as folder:
-        write_tree(folder / "result", bundle.files, linked=False)
-        store.replace_by(out.name, folder / "result")
+    with store.unfinished("result") as tree:
+        write_tree(tree, bundle.files, linked=False)
+        store.replace_by(out.name, tree)
     return Published(out, out, True), ()
 
 

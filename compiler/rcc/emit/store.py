@@ -5,9 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import accumulate
 from pathlib import Path
 
 from rcc.emit.bundle import Bundle, File
@@ -32,11 +32,11 @@ class Store:
         place = self.results / bundle.name
         if place.is_dir() and holds(place, bundle, exact_modes=True):
             return False
-        with self.unfinished() as folder:
-            write_tree(folder / "result", bundle.files, linked=True)
+        with self.unfinished("result") as result, self.unfinished("damaged") as damaged:
+            write_tree(result, bundle.files, linked=True)
             if os.path.lexists(place):
-                place.rename(folder / "damaged")
-            (folder / "result").rename(place)
+                place.rename(damaged)
+            result.rename(place)
         return True
 
     def discard(self, name: str) -> None:
@@ -47,9 +47,9 @@ class Store:
 
     def link(self, name: str, result: str) -> None:
         """Moves the link `name` onto a result, in one step."""
-        with self.unfinished() as folder:
-            (folder / "link").symlink_to(f"{FOLDER}/store/{result}")
-            (folder / "link").replace(self.beside / name)
+        with self.unfinished("link") as link:
+            link.symlink_to(f"{FOLDER}/store/{result}")
+            link.replace(self.beside / name)
 
     def replace_by(self, name: str, tree: Path) -> None:
         """Puts a tree in the place of the folder or link `name`: the old one aside, the new one in."""
@@ -62,18 +62,19 @@ class Store:
     def write(self, path: Path, data: bytes) -> None:
         """Writes a file of the store's own, whole or not at all."""
         path.parent.mkdir(exist_ok=True)
-        with self.unfinished() as folder:
-            (folder / "file").write_bytes(data)
-            (folder / "file").replace(path)
+        with self.unfinished("file") as file:
+            file.write_bytes(data)
+            file.replace(path)
 
     @contextmanager
-    def unfinished(self) -> Iterator[Path]:
-        """A folder for what is not complete; gone afterwards, or at the next build if we are killed."""
-        folder = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self.root))
+    def unfinished(self, what: str) -> Iterator[Path]:
+        """A place for what is not complete; free afterwards, or at the next build if we are killed."""
+        place = self.root / f"{_UNFINISHED}{what}"
         try:
-            yield folder
+            yield place
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):
+                remove(place)
 
     def sweep(self) -> None:
         """Removes what killed builds left, and brings back what they had put aside."""
@@ -124,19 +125,21 @@ def write_tree(root: Path, files: tuple[File, ...], *, linked: bool) -> None:
 
     Where `linked`, large files of the same bytes are one on the disk.
     """
-    root.mkdir()
-    folders = {root}
+    for folder in ("", *sorted({folder for file in files for folder in _folders(file.path)})):
+        (root / folder).mkdir()
+        (root / folder).chmod(0o755)
     written: dict[tuple[bytes, str], Path] = {}
     for file in files:
         path = root / file.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        folders.update(folder for folder in path.parents if folder.is_relative_to(root))
         first = written.setdefault((file.data, file.mode), path)
         worth_it = linked and first != path and len(file.data) >= LINKED_FROM
         if not (worth_it and _linked(first, path)):
             _write(path, file)
-    for folder in folders:
-        folder.chmod(0o755)
+
+
+def _folders(path: str) -> Iterator[str]:
+    """`a` and `a/b` of `a/b/c`."""
+    return accumulate(path.split("/")[:-1], "{}/{}".format)
 
 
 def remove(path: Path) -> None:
@@ -148,8 +151,9 @@ def remove(path: Path) -> None:
 
 
 def _write(path: Path, file: File) -> None:
-    path.write_bytes(file.data)
-    path.chmod(int(file.mode, 8))
+    with open(path, "xb") as opened_file:
+        opened_file.write(file.data)
+        os.fchmod(opened_file.fileno(), int(file.mode, 8))
 
 
 def _linked(first: Path, path: Path) -> bool:

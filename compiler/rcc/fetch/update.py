@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from rcc.diagnostic import Findings, finding, has_errors, in_order
@@ -16,7 +15,7 @@ from rcc.fetch.sources import Sources
 from rcc.lock.model import Lock, LockedFile, LockedImage, LockedModel, LockedStaging, tree_hash
 from rcc.lock.stale import KINDS, source_commit, stale
 from rcc.lock.wanted import Entry, StagingRequest, Wanted, WantedImage, WantedModel, WantedStaging
-from rcc.quick import dataclass
+from rcc.quick import dataclass, replace
 
 _ENTRIES = 4
 """Entries resolved at the same time."""

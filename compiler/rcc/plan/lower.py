@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rcc.engines.model import World
 from rcc.plan.canonical import digest
 from rcc.plan.model import (
@@ -22,6 +20,7 @@ from rcc.plan.model import (
 )
 from rcc.plan.mounts import mounts_of
 from rcc.plan.unpinned import unpinned_of
+from rcc.quick import replace
 from rcc.resolve.model import Resolved, ResolvedFile, ResolvedImage, ResolvedRank
 from rcc.resolve.models import host_path, model_paths
 

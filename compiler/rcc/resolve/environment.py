@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 
 from rcc.cluster.model import ClusterFile, Hardware, Node
@@ -16,11 +15,11 @@ from rcc.resolve.model import EnvValue, Origin
 GID_VARIABLE = "NCCL_IB_GID_INDEX"
 
 
-@dataclass(slots=True)
 class Environment:
     """The layers of one rank, laid one over the other in the order of the calls."""
 
-    values: dict[str, EnvValue] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.values: dict[str, EnvValue] = {}
 
     def lay(self, name: str, value: str, late: str | None, origin: Origin) -> EnvValue | None:
         """Sets a variable; answers what it overrode."""

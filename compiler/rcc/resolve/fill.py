@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from rcc.diagnostic import Finding, finding
 from rcc.nearest import nearest_name
+from rcc.quick import dataclass
 from rcc.recipe.model import Raw
 from rcc.source import Path, Place
 from rcc.syntax.template import Expression, Template, TooLongError, has_template, parse_template
@@ -37,14 +37,14 @@ Where = Callable[[Path], Place | None]
 """Finds the place of a value in the file that it stands in."""
 
 
-@dataclass(slots=True)
 class Filler:
     """Fills the strings of one file with the names of one rank; findings gather in `found`."""
 
-    names: Names
-    where: Where
-    string_place: Callable[[Path, int, int], Place | None]
-    found: list[Finding] = field(default_factory=list)
+    def __init__(self, names: Names, where: Where, string_place: Callable[[Path, int, int], Place | None]) -> None:
+        self.names = names
+        self.where = where
+        self.string_place = string_place
+        self.found: list[Finding] = []
 
     def fill(self, raw: Raw) -> str:
         """The string with its templates filled; where that fails, a finding and the text as it is."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from rcc.cluster.model import ClusterFile, Node
 from rcc.diagnostic import Finding, finding
+from rcc.quick import replace
 from rcc.recipe.model import Raw, RecipeFile
 from rcc.resolve.blocks import resolve_asserts, resolve_mounts, resolve_staging
 from rcc.resolve.checks import ports

@@ -7,12 +7,11 @@ group anew.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from posixpath import dirname, join, relpath
 from typing import Any
 
 from rcc.plan.model import Container, Plan, Rank, Staging
-from rcc.quick import dataclass
+from rcc.quick import dataclass, replace
 from rcc_targets.common.encode import sh
 from rcc_targets.common.enter import pinned_mounts, prepare_script
 from rcc_targets.common.files import stage_document

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from rcc.plan.model import FileRef, Mount, Plan, Rank
-from rcc.quick import dataclass
+from rcc.quick import dataclass, replace
 from rcc_targets.common.files import carried_path
 from rcc_targets.common.render import Encoded
 from rcc_targets.common.where import ENTER, ENTER_FILE, SECRETS

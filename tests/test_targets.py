@@ -55,7 +55,7 @@ def test_a_build_that_names_no_target_is_the_same_whatever_is_installed(nomad: P
     assert builds[0]["builds"][0]["build"] == builds[1]["builds"][0]["build"]
 
 
-def test_what_the_example_cannot_express_is_a_finding_that_names_the_field(nomad: Path, tmp_path: Path) -> None:
+def test_what_the_example_cannot_express_is_a_finding_that_shows_the_field(nomad: Path, tmp_path: Path) -> None:
     recipe = (HELLO / "recipe.toml").read_text().replace('id = "hello"', 'id = "hello"\nsecrets = ["HF_TOKEN"]')
     (tmp_path / "recipe.toml").write_text(recipe)
     (tmp_path / "serve.sh").write_text("")
@@ -63,6 +63,7 @@ def test_what_the_example_cannot_express_is_a_finding_that_names_the_field(nomad
 
     assert ran.code == 1
     assert "`secrets`" in ran.err
+    assert '| secrets = ["HF_TOKEN"]\n' in ran.err
     assert not (tmp_path / "result").exists()
 
 

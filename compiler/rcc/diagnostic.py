@@ -7,7 +7,7 @@ from enum import IntEnum
 
 from rcc.codes import CODES
 from rcc.quick import dataclass
-from rcc.source import Place, Span
+from rcc.source import Path, Place, Span
 
 
 class Severity(IntEnum):
@@ -47,7 +47,10 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to tell the user: what is wrong (`message`), where (`place`), and what to do (`help`)."""
+    """One thing to tell the user: what is wrong (`message`), where (`place`), and what to do (`help`).
+
+    A target, which sees no file, says which value of the plan it is `about` instead; the place is found from that.
+    """
 
     code: str
     severity: Severity
@@ -58,6 +61,7 @@ class Finding:
     notes: tuple[str, ...] = ()
     help: str | None = None
     fix: Fix | None = None
+    about: Path = ()
 
     @property
     def name(self) -> str:
@@ -86,10 +90,11 @@ def finding(
     help: str | None = None,
     fix: Fix | None = None,
     severity: Severity | None = None,
+    about: Path = (),
 ) -> Finding:
     """A finding with the severity that its code has by default."""
     level = Severity[CODES[code].severity.upper()] if severity is None else severity
-    return Finding(code, level, message, place, label, tuple(labels), tuple(notes), help, fix)
+    return Finding(code, level, message, place, label, tuple(labels), tuple(notes), help, fix, about)
 
 
 MOST = 500
@@ -113,5 +118,5 @@ def has_errors(findings: Iterable[Finding]) -> bool:
 
 def in_order(findings: Iterable[Finding]) -> Findings:
     """Sorted for output, each said once, also where a file was read twice."""
-    once = {(one.sort_key, one.help): one for one in findings}
+    once = {(one.sort_key, one.help, one.about): one for one in findings}
     return tuple(sorted(once.values(), key=lambda one: one.sort_key))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from hashlib import sha256
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from rcc.lock.stale import stale_findings
 from rcc.lock.wanted import WantedFile
 from rcc.plan.lower import lower
 from rcc.plan.model import Plan
+from rcc.plan.origins import Origins
 from rcc.quick import dataclass
 from rcc.recipe.model import RecipeFile
 from rcc.recipe.read import read_recipe
@@ -180,6 +181,16 @@ def _not_pinned(loaded: Loaded, plan: Plan) -> Findings:
     return tuple(finding("RCC618", f"{one.kind} `{one.id}` is not pinned: {one.why}", help=one.help) for one in steps)
 
 
+def placed(found: Findings, plan: Plan, loaded: Loaded, options: Options) -> Findings:
+    """What targets have found in a plan, each where the value that it is about stands."""
+    if not any(one.about for one in found):
+        return found
+    resolved, _ = make_resolved(loaded, options)
+    assert resolved is not None, "there is a plan of it"
+    origins = Origins(plan, resolved, loaded.recipe, loaded.cluster)
+    return in_order(replace(one, place=one.place or origins.find(one.about), about=()) for one in found)
+
+
 def make_resolved(loaded: Loaded, options: Options) -> tuple[Resolved | None, Findings]:
     """The pass before the plan, for those who look into it."""
     return resolve(loaded.recipe, loaded.cluster, loaded.lock, options, loaded.carried)
@@ -195,5 +206,6 @@ __all__ = [
     "load",
     "make_plan",
     "make_resolved",
+    "placed",
     "read_carried",
 ]

@@ -10,7 +10,7 @@ from rcc.diagnostic import Findings, has_errors
 from rcc.emit import manifest
 from rcc.emit.bundle import Bundle, bundle, emit_all
 from rcc.emit.registry import BUILT_IN, choose
-from rcc.pipeline import Inputs, Loaded, load, make_plan
+from rcc.pipeline import Inputs, Loaded, load, make_plan, placed
 from rcc.plan.model import Plan
 from rcc.quick import dataclass
 from rcc.resolve.model import Options
@@ -61,7 +61,7 @@ def compile_recipe(inputs: Inputs, options: Options, targets: tuple[str, ...]) -
     if planned is None or has_errors(found):
         return None, found
     artifacts, more = emit_all(planned.plan, chosen)
-    found = (*found, *more)
+    found = (*found, *placed(more, planned.plan, planned.loaded, options))
     if artifacts is None:
         return None, found
     names = tuple(one.name for one in chosen)

@@ -21,6 +21,8 @@ from rcc_targets.common.where import (
 )
 
 SECRETS_FOLDER = "~/.config/rcc/secrets"
+MADE = ("cache", "staged")
+"""The kinds of mounts whose folder is made where it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def _sources(rank: Rank) -> list[str]:
 
 
 def _mounted(mount: Mount) -> Volume:
-    create = mount.kind in ("cache", "staged")
+    create = mount.kind in MADE
     if isinstance(mount.source, FileRef):
         return _file(carried_path(mount.source), mount.target, read_only=mount.read_only)
     return Volume(mount.source, mount.target, mount.read_only, create)

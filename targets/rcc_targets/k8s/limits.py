@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, finding
-from rcc.plan.model import Container, FileRef, Plan
+from rcc.plan.model import Container, FileRef, Plan, Rank
+from rcc.source import Path
+from rcc_targets.common.about import of_container, of_rank, texts_of
 from rcc_targets.common.finding import IDENTIFIER, OF_THE_SHELL, shown
 from rcc_targets.k8s.config import LARGEST, ConfigMap
 from rcc_targets.k8s.crew import LWS_INDEX, OWN_INDEX, Crew, crews, is_group
-from rcc_targets.k8s.pod import host_name, privileged
+from rcc_targets.k8s.pod import host_name, opens_as_path
 from rcc_targets.k8s.probes import asked_of
 from rcc_targets.k8s.process import own_names, process
 
@@ -28,17 +30,13 @@ def refused_here(plan: Plan) -> Iterator[Finding]:
     yield from _differences(plan)
     yield from _paths(plan)
     yield from _process_limits(plan)
-    if privileged(plan, plan.ranks[0].container):
-        yield finding(
-            "RCC1028",
-            "a device makes the engine's container privileged in Kubernetes",
-            help="name what a device plug-in hands out as `rdma_resource` under `[k8s]`",
-        )
+    yield from _privileged(plan, plan.ranks[0])
     if plan.k8s.workload == "statefulset" and is_group(plan) and plan.group.health and not asked_of(plan):
         yield finding(
             "RCC1031",
             "only the head can ask for its own health, so that the ranks of a StatefulSet do not start again together",
             help="let the engine listen on an address that the other nodes reach, or use a LeaderWorkerSet",
+            about=("group", "health", "host"),
         )
 
 
@@ -53,6 +51,19 @@ def too_large(maps: list[ConfigMap]) -> Iterator[Finding]:
             )
 
 
+def _privileged(plan: Plan, rank: Rank) -> Iterator[Finding]:
+    """Told once, of the first device: what it takes is the same for all."""
+    for number, device in enumerate(rank.container.devices):
+        if opens_as_path(plan, device):
+            yield finding(
+                "RCC1028",
+                "a device makes the engine's container privileged in Kubernetes",
+                help="name what a device plug-in hands out as `rdma_resource` under `[k8s]`",
+                about=of_container(rank, "devices", number),
+            )
+            return
+
+
 def _names(plan: Plan) -> Iterator[Finding]:
     for rank in plan.ranks:
         name = host_name(plan, rank.rank)
@@ -61,22 +72,24 @@ def _names(plan: Plan) -> Iterator[Finding]:
                 "RCC1022",
                 f"no node of Kubernetes is called `{shown(name)}`",
                 help=f'name it under `[k8s]`: `node_names = {{ "{shown(rank.node)}" = "..." }}`',
+                about=("k8s", "node_names", rank.node) if rank.node in plan.k8s.node_names else of_rank(rank, "node"),
             )
         for key in rank.container.labels:
             if not KEY_NAME.fullmatch(key):
-                yield finding(
-                    "RCC1033", f"`{shown(key)}` cannot be the name of an annotation", help="use a shorter name"
-                )
+                message = f"`{shown(key)}` cannot be the name of an annotation"
+                about = of_container(rank, "labels", key)
+                yield finding("RCC1033", message, help="use a shorter name", about=about)
 
 
 def _variables(plan: Plan) -> Iterator[Finding]:
     for rank in plan.ranks:
-        for name in (*rank.container.env, *rank.container.secrets):
+        for name, path in texts_of(rank.container, "env", "secrets"):
             if not ENV_NAME.fullmatch(name) or name in RESERVED:
                 yield finding(
                     "RCC1021",
                     f"Kubernetes does not take the variable `{shown(name)}`",
                     help="use a name of letters, digits, `-`, `_` and `.`, no digit first, that no controller sets",
+                    about=of_container(rank, *path),
                 )
     for crew in crews(plan):
         yield from _program(plan, crew)
@@ -86,6 +99,7 @@ def _variables(plan: Plan) -> Iterator[Finding]:
                     "RCC1021",
                     f"the variable `{shown(name)}` differs between ranks and does not survive the shell that sets it",
                     help="use a name of letters, digits and `_` that no shell uses itself",
+                    about=next(of_container(rank, "env", name) for rank in crew.ranks if name in rank.container.env),
                 )
 
 
@@ -95,17 +109,20 @@ def _program(plan: Plan, crew: Crew) -> Iterator[Finding]:
         program = "".join(rank.container.entrypoint[:1])
         if (program and not program.startswith("-")) or rank.container.enter or not process(plan, crew).scripts:
             continue
+        about = of_container(rank, "entrypoint", 0)
         if program:
             yield finding(
                 "RCC1004",
                 f"the program `{shown(program)}` begins with `-`, and a shell stands before it in Kubernetes",
                 help="call it by a path: shells read it as an option of `exec`",
+                about=about,
             )
         else:
             yield finding(
                 "RCC1004",
                 "the image's own entrypoint is not known, and ranks that differ have a shell before it in Kubernetes",
                 help="write the image's command as `entrypoint`",
+                about=about,
             )
 
 
@@ -119,12 +136,14 @@ def _differences(plan: Plan) -> Iterator[Finding]:
                 "RCC1030",
                 f"`{what}` of rank {rank.rank} differs from that of rank 0, and ranks share a pod template",
                 help="state it alike for all nodes",
+                about=of_container(rank, what),
             )
         if rank.container.gpus == "all" and rank.gpus != plan.ranks[0].gpus:
             yield finding(
                 "RCC1030",
                 f"rank {rank.rank} has {rank.gpus} GPUs, rank 0 {plan.ranks[0].gpus}, and they share a pod template",
                 help="use nodes with as many GPUs as each other",
+                about=of_rank(rank, "gpus"),
             )
 
 
@@ -147,12 +166,14 @@ def _said_once(container: Container) -> dict[str, object]:
 
 def _paths(plan: Plan) -> Iterator[Finding]:
     for rank in plan.ranks:
-        for mount in rank.container.mounts:
+        for number, mount in enumerate(rank.container.mounts):
+            about = of_container(rank, "mounts", number)
             if ":" in mount.target:
                 yield finding(
                     "RCC1025",
                     f"`{shown(mount.target)}` has a colon, and Kubernetes mounts at no such path",
                     help="mount it somewhere else in the container",
+                    about=(*about, "target"),
                 )
             if isinstance(mount.source, FileRef):
                 if not mount.read_only:
@@ -160,22 +181,25 @@ def _paths(plan: Plan) -> Iterator[Finding]:
                         "RCC1032",
                         f"`{shown(mount.target)}` is a carried file, which Kubernetes mounts read-only",
                         help="state `read_only = true`, or copy it to where the engine may write",
+                        about=(*about, "read_only"),
                     )
             elif mount.source.startswith("~/"):
-                yield _home(mount.kind, mount.source)
+                yield _home(mount.kind, mount.source, (*about, "source"))
 
 
-def _home(kind: str, path: str) -> Finding:
+def _home(kind: str, path: str, about: Path) -> Finding:
     if kind == "cache":
         return finding(
             "RCC1026",
             f"compile caches in `{shown(path)}` are gone with each pod: Kubernetes knows no home folder on its nodes",
             help="state an absolute `cache_dir` in the cluster file",
+            about=about,
         )
     return finding(
         "RCC1027",
         f"`{shown(path)}` is below a home folder, and Kubernetes knows none on its nodes",
         help="state an absolute path",
+        about=about,
     )
 
 
@@ -188,10 +212,12 @@ def _process_limits(plan: Plan) -> Iterator[Finding]:
                     "RCC1023",
                     f"Kubernetes sets no limit `{shown(name)}`; {shown(str(limit))} is left to the nodes",
                     help="set it as a default of the nodes' container engine",
+                    about=of_container(rank, "ulimits", name),
                 )
         if container.oom_score_adj is not None:
             yield finding(
                 "RCC1024",
                 f"Kubernetes decides itself which process ends when memory runs out, not `oom_score_adj` "
                 f"{container.oom_score_adj}",
+                about=of_container(rank, "oom_score_adj"),
             )

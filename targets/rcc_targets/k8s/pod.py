@@ -103,7 +103,12 @@ def _limits(plan: Plan, crew: Crew) -> dict[str, str]:
 
 def privileged(plan: Plan, container: Container) -> bool:
     """Whether a device is handed over as a path, which only a privileged container may open."""
-    return any(not (plan.k8s.rdma_resource and device.startswith(INFINIBAND)) for device in container.devices)
+    return any(opens_as_path(plan, device) for device in container.devices)
+
+
+def opens_as_path(plan: Plan, device: str) -> bool:
+    """Whether no device plug-in hands the device out."""
+    return not (plan.k8s.rdma_resource and device.startswith(INFINIBAND))
 
 
 def _security(plan: Plan, container: Container) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rcc.diagnostic import Finding, finding, has_errors, in_order
 from rcc.emit.model import Artifact, Emitted, Loss, Target
 from rcc.plan.model import Plan, Rank
+from rcc_targets.common.about import of_longest
 from rcc_targets.common.finding import refused
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def _too_long(units: Units) -> Iterator[Finding]:
             f"the command line of rank {units.rank.rank} is {size} bytes long in its unit, and systemd reads no line"
             f" of {LONGEST_LINE}",
             help="put long values into files and mount those",
+            about=of_longest(units.rank),
         )
 
 

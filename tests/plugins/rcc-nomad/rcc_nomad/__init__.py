@@ -31,13 +31,17 @@ def _artifact(plan: Plan, rank: Rank) -> Artifact:
 
 def _refused(rank: Rank) -> list[Finding]:
     needs = {
-        "late_env": rank.container.late_env,
-        "secrets": rank.container.secrets,
-        "staging": rank.staging,
+        ("container", "late_env"): rank.container.late_env,
+        ("container", "secrets"): rank.container.secrets,
+        ("staging",): rank.staging,
     }
     message = "rank {} has `{}`, which the target `nomad` cannot express"
     help = "build it for another target with `-t`"
-    return [finding("RCC1089", message.format(rank.rank, name), help=help) for name, value in needs.items() if value]
+    return [
+        finding("RCC1089", message.format(rank.rank, path[-1]), help=help, about=("ranks", rank.rank, *path))
+        for path, value in needs.items()
+        if value
+    ]
 
 
 def _job(plan: Plan, rank: Rank) -> dict[str, Any]:

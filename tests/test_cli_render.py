@@ -51,7 +51,7 @@ def test_a_finding_shows_its_line_its_labels_by_line_and_by_file_its_notes_and_i
         "          in two lines",
         "  = help: move it up",
         "",
-        "1 error (1 fixable with `--fix`)",
+        "1 error (1 fixable with `rcc lint --fix`)",
     ]
 
 

@@ -1,4 +1,4 @@
-"""The last line: how many findings, and how many of them `--fix` mends."""
+"""The last line: how many findings, and how many of them `rcc lint --fix` mends."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def _count(number: int, word: str) -> str:
 def _fixable(findings: Findings) -> str:
     safe = sum(1 for one in findings if one.fix and one.fix.safe)
     unsafe = sum(1 for one in findings if one.fix and not one.fix.safe)
-    parts = [f"{safe} fixable with `--fix`" if safe else "", f"{unsafe} with `--unsafe-fixes`" if unsafe else ""]
-    told = ", ".join(part for part in parts if part)
+    ways = ((safe, "--fix"), (unsafe, "--unsafe-fixes"))
+    told = ", ".join(f"{number} fixable with `rcc lint {option}`" for number, option in ways if number)
     return f" ({told})" if told else ""

@@ -246,6 +246,63 @@ def test_check_says_which_command_brings_that_very_result_up_to_date(hello: Path
     assert err.splitlines()[-1] == "to bring it up to date: rcc build . -t shell -o 'a result' --id other"
 
 
+def test_check_of_some_targets_of_a_result_says_what_the_result_holds(hello: Path) -> None:
+    assert call_rcc("build", ".", cwd=hello).code == 0
+    ran = build(hello, "--check")
+
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err == (
+        "error[RCC1107]: `result` holds `compose`, `k8s` and `systemd` besides\n"
+        " --> result\n"
+        "  = help: name the targets that it was built of: `-t compose,k8s,shell,systemd`\n\n"
+        "1 error\n"
+        "to check all that it was built of: rcc build . --check\n"
+    )
+    assert call_rcc("build", ".", "--check", cwd=hello).code == 0
+
+
+def test_check_of_targets_that_a_result_does_not_hold_says_what_it_holds(hello: Path) -> None:
+    built(hello)
+    ran = call_rcc("build", ".", "-t", "compose,shell", "--check", cwd=hello)
+
+    assert ran.code == 1
+    assert "error[RCC1106]: `result` does not hold `compose`\n" in ran.err
+    assert "  = help: name the targets that it was built of: `-t shell`\n\n1 error\n" in ran.err
+    assert ran.err.endswith("to bring it up to date: rcc build . -t compose -t shell\n")
+
+
+def test_check_still_names_what_is_wrong_in_the_targets_that_are_meant(hello: Path) -> None:
+    assert call_rcc("build", ".", "--copy", cwd=hello).code == 0
+    (hello / "result/shell/old.sh").write_text("")
+    (hello / "result/shell/cluster.sh").unlink()
+    found = build(hello, "--check", "--json").json()["builds"][0]["findings"]
+
+    assert [(one["code"], one["file"]) for one in found] == [
+        ("RCC1107", "result"),
+        ("RCC1106", "result/shell/cluster.sh"),
+        ("RCC1107", "result/shell/old.sh"),
+    ]
+
+
+@pytest.mark.parametrize("command", [["build"], ["freeze", "--label", "x"]])
+@pytest.mark.parametrize("option", ["", ",", " , "])
+def test_an_option_that_names_no_target_is_no_way_to_name_all(command: list[str], option: str, hello: Path) -> None:
+    ran = call_rcc(command[0], ".", *command[1:], "-t", option, cwd=hello)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith("Error: `-t` names no target.\n")
+    assert not (hello / "result").exists()
+
+
+def test_what_could_be_mended_names_the_command_that_does(hello: Path) -> None:
+    path = hello / "recipe.toml"
+    path.write_text("\ufeff" + path.read_text())
+
+    assert "(1 fixable with `rcc lint --fix`)\n" in build(hello).err
+    assert call_rcc("lint", "--fix", "recipe.toml", cwd=hello).code == 0
+    assert "fixable" not in build(hello).err
+
+
 def test_check_of_a_result_from_other_texts_is_a_note(hello: Path) -> None:
     built(hello)
     change(hello / "recipe.toml", 'id = "hello"', 'id = "hello"  # quite so')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ from rcc.cli.options import (
     cluster_option,
     from_chosen,
     json_option,
-    names,
     out_option,
     plan_options,
+    target_names,
     target_option,
 )
 from rcc.cli.outcome import MENDABLE, exit_code, print_json, say, show, tell
@@ -28,8 +29,9 @@ from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT, Build
 from rcc.cli.told import told
 from rcc.diagnostic import Findings, has_errors
-from rcc.emit.check import check
+from rcc.emit.check import check, held_targets
 from rcc.emit.publish import Published, publish
+from rcc.emit.registry import BUILT_IN
 from rcc.quick import dataclass
 from rcc.resolve.model import Options
 
@@ -72,7 +74,7 @@ def command(
     Without RECIPE it builds the [[build]] entries of rcc.toml.
     """
     options, mode = from_chosen(chosen), Mode(copy, only_check, rebuild)
-    targets = names(",".join(target)) or ()
+    targets = target_names(target)
     if recipe is not None:
         jobs: tuple[Build, ...] = (Build(recipe, cluster, targets, out or DEFAULT_OUT),)
     elif cluster or out or targets:
@@ -115,11 +117,21 @@ def _tell(one: Built, mode: Mode, options: Options) -> int:
     if one.compiled and one.published:
         show(told(one.compiled, one.published))
     elif code == MENDABLE and mode.check and one.compiled:
-        say(f"to bring it up to date: {_command(one.job, options)}")
+        _tell_what_to_do(one.job, one.compiled, options)
     elif code == 0 and one.compiled:
         checks = " and ".join(name for name, on in (("up to date", mode.check), ("reproducible", mode.rebuild)) if on)
         show([f"{one.job.out if mode.check else one.job.recipe} is {checks}"])
     return code
+
+
+def _tell_what_to_do(job: Build, compiled: Compiled, options: Options) -> None:
+    """Building a part of the targets that a result was built of would take the others away."""
+    held = held_targets(Path(job.out))
+    if held is None or set(compiled.targets) >= set(held):
+        say(f"to bring it up to date: {_command(job, options)}")
+        return
+    whole = replace(job, targets=() if held == BUILT_IN else held)
+    say(f"to check all that it was built of: {_command(whole, options)} --check")
 
 
 def _command(job: Build, options: Options) -> str:

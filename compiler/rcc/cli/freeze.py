@@ -21,9 +21,9 @@ from rcc.cli.options import (
     cluster_option,
     from_chosen,
     json_option,
-    names,
     plan_options,
     recipe_argument,
+    target_names,
     target_option,
 )
 from rcc.cli.outcome import print_json, refuse, show, tell
@@ -62,7 +62,7 @@ def command(
         raise click.UsageError(f"`{at}` is no time: write it as 2026-01-31T12:00:00Z.")
     figures = _figures(bench)
     options = from_chosen(chosen)
-    compiled, found = compile_recipe(locate(recipe, cluster), options, names(",".join(target)) or ())
+    compiled, found = compile_recipe(locate(recipe, cluster), options, target_names(target))
     if compiled is None:
         return refuse(found, as_json)
     stem = f"{moment.as_name(when)}_{label}"

@@ -80,6 +80,14 @@ def as_arguments(options: Options) -> list[str]:
     return [word for name, value in values.items() if value is not None for word in (name, value)] + flags
 
 
+def target_names(given: tuple[str, ...]) -> tuple[str, ...]:
+    """The targets that are named; none at all where the option is not given."""
+    found = names(",".join(given)) or ()
+    if given and not found:
+        raise click.UsageError("`-t` names no target.")
+    return found
+
+
 def names(text: str | None) -> tuple[str, ...] | None:
     """A list with commas as its parts."""
     return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())

@@ -117,12 +117,14 @@ def _ipc(recipe: Recipe) -> Iterator[Problem]:
 
 
 def _secrets(recipe: Recipe) -> Iterator[Problem]:
+    seen: set[str] = set()
     for index, name in enumerate(recipe.secrets):
         if name in recipe.env:
             message = f"`{name}` is a secret and stands in `[env]` too"
             yield Problem(("secrets", index), "RCC206", message, "remove it from `[env]`: its value is on the node")
-        if name in recipe.secrets[:index]:
+        if name in seen:
             yield Problem(("secrets", index), "RCC206", f"`{name}` is a secret already", "name each once")
+        seen.add(name)
 
 
 def _unique(recipe: Recipe) -> Iterator[Problem]:
@@ -130,9 +132,10 @@ def _unique(recipe: Recipe) -> Iterator[Problem]:
         ("models", [one.id for one in recipe.models]),
         ("staging", [one.id for one in recipe.staging]),
     ):
+        first: dict[str, int] = {}
         for index, one in enumerate(ids):
-            if one in ids[:index]:
-                message = f"`{one}` is the id of `{key}[{ids.index(one)}]` already"
+            if first.setdefault(one, index) != index:
+                message = f"`{one}` is the id of `{key}[{first[one]}]` already"
                 yield Problem((key, index, "id"), "RCC206", message, "give each its own id")
 
 

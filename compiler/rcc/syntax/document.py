@@ -33,9 +33,9 @@ class Document:
     @cached_property
     def tree(self) -> Tree:
         """The syntax tree: places, comments and edits."""
-        from rcc.syntax.tree import parse  # a clean lint must not import lark
+        from rcc.syntax.tree import parse_flat  # a clean lint must not import lark
 
-        return parse(self.source.text)
+        return parse_flat(self.source.text)
 
     def place(self, path: Path, part: Part = "value") -> Place:
         """Where the value at `path` stands, or its key; the nearest parent that has a place, else the file's start."""
@@ -92,10 +92,10 @@ def _byte_order_mark(source: Source) -> Findings:
 
 def _explain(source: Source, error: Exception) -> Finding:
     """What tomli refused, in the words of the tree, which knows more of it."""
-    from rcc.syntax.tree import parse
+    from rcc.syntax.tree import parse_flat
 
     try:
-        parse(source.text).values()
+        parse_flat(source.text).values()
     except TomlError as better:
         return _report(source, better)
     if not isinstance(error, tomli.TOMLDecodeError):

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from rcc.nearest import nearest_name
 from rcc.syntax.grammar import load, run
-from rcc.syntax.lexer import UnexpectedError
+from rcc.syntax.lexer import Token, UnexpectedError, end_of, text_of
 from rcc.syntax.template import MAX_BYTES, Expression, Filter, TemplateError, TooLongError
 
 if TYPE_CHECKING:
     import lark
     from jinja2.environment import TemplateExpression
-    from lark import Token
 
 MAX_FILTERS = 16
 MAX_SHOWN = 60
@@ -79,14 +78,14 @@ def read_expression(text: str, start: int, end: int, literal_help: str) -> Expre
     if len(chain) > MAX_FILTERS:
         return TemplateError(f"more than {MAX_FILTERS} filters stand in a row", start, end, "write the value out")
     for name, *arguments in chain:
-        problem = _check_filter(str(name), len(arguments))
+        problem = _check_filter(text_of(name), len(arguments))
         if problem:
-            at = start + 2 + name.start_pos
-            return TemplateError(problem[0], at, at + len(name), problem[1])
-    filters = tuple(Filter(str(name), tuple(_unquote(one) for one in arguments)) for name, *arguments in chain)
+            at = start + 2
+            return TemplateError(problem[0], at + name.start(), at + end_of(name), problem[1])
+    filters = tuple(Filter(text_of(name), tuple(_unquote(one) for one in arguments)) for name, *arguments in chain)
     source = text[start:end]
-    if subject.type == "NAME":
-        return Expression(source, start, end, str(subject), filters=filters)
+    if subject.lastgroup == "NAME":
+        return Expression(source, start, end, text_of(subject), filters=filters)
     return Expression(source, start, end, None, _unquote(subject), filters)
 
 
@@ -143,4 +142,4 @@ def _explain(inner: str, start: int, error: UnexpectedError, literal_help: str) 
 
 
 def _unquote(token: Token) -> str:
-    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), token[1:-1])
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[1]), text_of(token)[1:-1])

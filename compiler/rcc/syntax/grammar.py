@@ -10,7 +10,7 @@ from typing import Any
 import lark
 
 from rcc.own_cache import own_cache
-from rcc.syntax.lexer import ContextualLexer, UnexpectedError, accepted
+from rcc.syntax.lexer import ParsingLexer, UnexpectedError, accepted
 
 
 def load(name: str, start: str, actions: object) -> lark.Lark:
@@ -18,7 +18,7 @@ def load(name: str, start: str, actions: object) -> lark.Lark:
     text = Path(__file__).with_name(f"{name}.lark").read_text("utf-8")
     options: dict[str, Any] = {
         "parser": "lalr",
-        "lexer": ContextualLexer,
+        "lexer": ParsingLexer,
         "start": start,
         "keep_all_tokens": True,
         "maybe_placeholders": False,

@@ -5,36 +5,35 @@ from __future__ import annotations
 import re
 
 from rcc.source import Path, Span
-from rcc.syntax.actions import Opening, Pair
-from rcc.syntax.nodes import Assignment, Blank, Comment, Header, Statement
-from rcc.syntax.tables import Tables, span_of
+from rcc.syntax.lexer import Token
+from rcc.syntax.nodes import Assignment, Blank, Comment, Header, Key, KeyPart, Statement
+from rcc.syntax.tables import Opening, Pair, name_of, span_of
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Layout:
-    """Takes what the parser found, in order, and accounts for every line of the text."""
+    """Accounts for every line of a text, by what the parser found in it, in order."""
 
     def __init__(self, text: str) -> None:
-        self.tables = Tables()
         self._text = text
         self._position = 0
         self._header: Header | None = None
-        self._path: Path = ()
         self._statements: list[Statement] = []
 
-    def add(self, found: Pair | Opening) -> None:
-        """Takes the next header or assignment; raises DuplicateKeyError."""
-        line, block = self._lines(found.span)
-        if isinstance(found, Opening):
-            self._path = self.tables.open(found.key, found.span, array=found.array)
-            self._header = Header(line, block, found.span, found.key, self._path, found.array)
-            self._statements.append(self._header)
-        else:
-            self.tables.assign(found.key, found.value, found.span)
-            path = (*self._path, *(part.name for part in found.key))
-            value = span_of(found.value)
-            self._statements.append(Assignment(line, block, found.span, found.key, value, path, self._header))
+    def open(self, found: Opening, path: Path) -> None:
+        """Takes the next header, and the path of the table that it opens."""
+        span = span_of(found)
+        line, block = self._lines(span)
+        self._header = Header(line, block, span, _key(found.key), path, found.array)
+        self._statements.append(self._header)
+
+    def assign(self, found: Pair) -> None:
+        """Takes the next assignment."""
+        span, key = span_of(found), _key(found.key)
+        line, block = self._lines(span)
+        path = (*(self._header.path if self._header else ()), *(part.name for part in key))
+        self._statements.append(Assignment(line, block, span, key, span_of(found.value), path, self._header))
 
     def finish(self) -> tuple[Statement, ...]:
         """All statements, to the end of the file."""
@@ -64,3 +63,7 @@ class Layout:
                 self._statements.append(Comment(line, Span(start, start + len(content))))
             else:
                 self._statements.append(Blank(line))
+
+
+def _key(tokens: list[Token]) -> Key:
+    return tuple(KeyPart(name_of(one), span_of(one)) for one in tokens)

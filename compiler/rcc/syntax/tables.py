@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import NamedTuple
 
-from lark import Token
-
-from rcc.source import Span
+from rcc.source import Path, Span
 from rcc.syntax.errors import DuplicateKeyError
-from rcc.syntax.nodes import Key, KeyPart
+from rcc.syntax.lexer import Token, end_of, text_of
 from rcc.syntax.strings import decode
 
 
@@ -38,49 +38,71 @@ class TableArray:
     elements: list[Entry] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayValue:
-    """`[…]`."""
+class ArrayValue(NamedTuple):
+    """`[…]`, between its brackets."""
 
-    start_pos: int
-    end_pos: int
+    left: Token
     items: list[Value]
+    right: Token
 
 
-@dataclass(frozen=True, slots=True)
-class TableValue:
-    """`{…}`."""
+class TableValue(NamedTuple):
+    """`{…}`, between its brackets."""
 
-    start_pos: int
-    end_pos: int
+    left: Token
     table: Table
+    right: Token
 
 
 Value = Token | ArrayValue | TableValue
-"""A scalar is its token; each kind has a `start_pos` and an `end_pos`."""
+"""A scalar is its token."""
+
+
+class Pair(NamedTuple):
+    """`key = value`."""
+
+    key: list[Token]
+    value: Value
+
+
+class Opening(NamedTuple):
+    """`[key]` or, where `array` is true, `[[key]]`."""
+
+    left: Token
+    key: list[Token]
+    right: Token
+    array: bool
+
+
+Part = Value | Pair | Opening
 
 
 @dataclass(slots=True)
 class Entry:
-    """What stands at a path, and the places of its key, its value and the header that it stands under.
+    """What stands at a path, and what its key, its value and the header that it stands under are in the file.
 
     What stands inside a value leaves the header to the value's own entry.
     """
 
     content: Table | TableArray | ArrayValue | Token
-    key: Span | None
-    value: Span
-    header: Span | None
+    key: Token | None
+    value: Part
+    header: Opening | None
 
 
-def read_key(tokens: list[Token]) -> Key:
-    """The parts of a dotted key."""
-    return tuple(KeyPart(decode(one) if one[0] in "\"'" else str(one), span_of(one)) for one in tokens)
+def name_of(token: Token) -> str:
+    """What a part of a key means."""
+    source = text_of(token)
+    return decode(source) if source[0] in "\"'" else source
 
 
-def span_of(value: Value) -> Span:
-    """Where a value or a key part stands."""
-    return Span(value.start_pos or 0, value.end_pos or 0)
+def span_of(part: Part) -> Span:
+    """Where a part of the file stands; made for those that are asked for, since a file has thousands."""
+    if isinstance(part, re.Match):
+        return Span(part.start(), end_of(part))
+    if isinstance(part, Pair):
+        return Span(part.key[0].start(), span_of(part.value).end)
+    return Span(part.left.start(), end_of(part.right))
 
 
 class Tables:
@@ -89,40 +111,37 @@ class Tables:
     def __init__(self) -> None:
         self.root = Table(Made.HEADER)
         self._current = self.root
-        self._header: Span | None = None
+        self._header: Opening | None = None
         self._section = 0
 
-    def open(self, key: Key, span: Span, *, array: bool) -> tuple[str | int, ...]:
+    def open(self, header: Opening) -> Path:
         """Takes a header; the path of the table that it opens."""
         self._section += 1
-        self._header = span
-        table, path = self.root, []
-        for part in key[:-1]:
-            table, steps = self._step(table, part)
+        self._header = header
+        table = self.root
+        path: list[str | int] = []
+        for part in header.key[:-1]:
+            table, steps = self._step(table, part, header)
             path += steps
-        last = key[-1]
-        path.append(last.name)
-        if array:
-            path.append(self._append(table, last))
+        last = header.key[-1]
+        path.append(name_of(last))
+        if header.array:
+            path.append(self._append(table, last, header))
         else:
-            self._open(table, last)
+            self._open(table, last, header)
         return tuple(path)
 
-    def assign(self, key: Key, value: Value, span: Span) -> None:
+    def assign(self, pair: Pair) -> None:
         """Takes an assignment under the header that was opened last."""
-        table = self._current
-        for part in key[:-1]:
-            table = _enter_dotted(table, part, span, self._header, self._section)
-        _put(table, key[-1], value, self._header)
+        _assign(self._current, pair, self._header, self._section)
 
-    def _step(self, table: Table, part: KeyPart) -> tuple[Table, list[str | int]]:
+    def _step(self, table: Table, part: Token, header: Opening) -> tuple[Table, list[str | int]]:
         """One part of a header's key that is not the last."""
-        assert self._header is not None
-        entry = table.entries.get(part.name)
+        name = name_of(part)
+        entry = table.entries.get(name)
         if entry is None:
-            entry = Entry(Table(Made.IMPLICIT), part.span, self._header, self._header)
-            table.entries[part.name] = entry
-        steps: list[str | int] = [part.name]
+            entry = table.entries[name] = Entry(Table(Made.IMPLICIT), part, header, header)
+        steps: list[str | int] = [name]
         if isinstance(entry.content, TableArray):
             steps.append(len(entry.content.elements) - 1)
             entry = entry.content.elements[-1]
@@ -130,42 +149,52 @@ class Tables:
             raise _closed(part, entry)
         return entry.content, steps
 
-    def _open(self, table: Table, part: KeyPart) -> None:
-        assert self._header is not None
-        entry = table.entries.get(part.name)
+    def _open(self, table: Table, part: Token, header: Opening) -> None:
+        name = name_of(part)
+        entry = table.entries.get(name)
         if entry is None:
             self._current = Table(Made.HEADER)
-            table.entries[part.name] = Entry(self._current, part.span, self._header, self._header)
+            table.entries[name] = Entry(self._current, part, header, header)
             return
         if not isinstance(entry.content, Table) or entry.content.made is Made.INLINE:
             raise _closed(part, entry)
         if entry.content.made is Made.DOTTED:
             raise _closed(part, entry)
         if entry.content.made is Made.HEADER:
-            raise _twice(f"table `{part.name}`", part, entry)
+            raise _twice(f"table `{name}`", part, entry)
         self._current = entry.content
         self._current.made = Made.HEADER
-        entry.key, entry.value, entry.header = part.span, self._header, self._header
+        entry.key, entry.value, entry.header = part, header, header
 
-    def _append(self, table: Table, part: KeyPart) -> int:
-        assert self._header is not None
-        entry = table.entries.get(part.name)
+    def _append(self, table: Table, part: Token, header: Opening) -> int:
+        name = name_of(part)
+        entry = table.entries.get(name)
         if entry is None:
-            entry = Entry(TableArray(), part.span, self._header, self._header)
-            table.entries[part.name] = entry
+            entry = table.entries[name] = Entry(TableArray(), part, header, header)
         if not isinstance(entry.content, TableArray):
             raise _closed(part, entry)
         self._current = Table(Made.HEADER)
-        entry.content.elements.append(Entry(self._current, part.span, self._header, self._header))
+        entry.content.elements.append(Entry(self._current, part, header, header))
         return len(entry.content.elements) - 1
 
 
-def _enter_dotted(table: Table, part: KeyPart, span: Span, header: Span | None, section: int) -> Table:
+def _assign(table: Table, pair: Pair, header: Opening | None, section: int) -> None:
+    for part in pair.key[:-1]:
+        table = _enter_dotted(table, part, pair, header, section)
+    last = pair.key[-1]
+    name = name_of(last)
+    entry = table.entries.get(name)
+    if entry is not None:
+        raise _twice(f"`{name}`", last, entry)
+    table.entries[name] = Entry(content_of(pair.value), last, pair.value, header)
+
+
+def _enter_dotted(table: Table, part: Token, pair: Pair, header: Opening | None, section: int) -> Table:
     """One part of an assignment's key that is not the last."""
-    entry = table.entries.get(part.name)
+    name = name_of(part)
+    entry = table.entries.get(name)
     if entry is None:
-        entry = Entry(Table(Made.DOTTED, section), part.span, span, header)
-        table.entries[part.name] = entry
+        entry = table.entries[name] = Entry(Table(Made.DOTTED, section), part, pair, header)
     inner = entry.content
     if not isinstance(inner, Table) or inner.made in (Made.INLINE, Made.HEADER):
         raise _closed(part, entry)
@@ -175,46 +204,36 @@ def _enter_dotted(table: Table, part: KeyPart, span: Span, header: Span | None, 
     return inner
 
 
-def _put(table: Table, part: KeyPart, value: Value, header: Span | None) -> None:
-    entry = table.entries.get(part.name)
-    if entry is not None:
-        raise _twice(f"`{part.name}`", part, entry)
-    table.entries[part.name] = Entry(content_of(value), part.span, span_of(value), header)
-
-
 def content_of(value: Value) -> Table | ArrayValue | Token:
     """What an entry holds of a value."""
     return value.table if isinstance(value, TableValue) else value
 
 
-def inline_table(pairs: list[tuple[Key, Value]]) -> Table:
+def inline_table(pairs: list[Pair]) -> Table:
     """An inline table with its own keys, each checked; closed once its last pair is read."""
     table = Table(Made.INLINE)
-    for key, value in pairs:
-        inner = table
-        for part in key[:-1]:
-            inner = _enter_dotted(inner, part, Span(key[0].span.start, value.end_pos or 0), None, 0)
-        _put(inner, key[-1], value, None)
+    for pair in pairs:
+        _assign(table, pair, None, 0)
     return table
 
 
-def _twice(what: str, part: KeyPart, entry: Entry) -> DuplicateKeyError:
+def _twice(what: str, part: Token, entry: Entry) -> DuplicateKeyError:
     return DuplicateKeyError(
         f"{what} is defined twice",
-        part.span,
+        span_of(part),
         label="defined again here",
         help="keep one of the two",
-        first=entry.key or entry.value,
+        first=span_of(entry.key or entry.value),
         first_label="first defined here",
     )
 
 
-def _closed(part: KeyPart, entry: Entry) -> DuplicateKeyError:
+def _closed(part: Token, entry: Entry) -> DuplicateKeyError:
     """The error for a table that nothing more can be added to, or that is none."""
     content = entry.content
     help = "write what belongs to it there"
     if isinstance(content, TableArray):
-        what, help = "an array of tables", f"add a table to it with `[[{part.name}]]`"
+        what, help = "an array of tables", f"add a table to it with `[[{name_of(part)}]]`"
     elif isinstance(content, ArrayValue):
         what, help = "an array", "write its elements there, or make each a `[[…]]` table"
     elif not isinstance(content, Table):
@@ -226,10 +245,10 @@ def _closed(part: KeyPart, entry: Entry) -> DuplicateKeyError:
     else:
         what = "a table with a header of its own"
     return DuplicateKeyError(
-        f"`{part.name}` is already {what}",
-        part.span,
+        f"`{name_of(part)}` is already {what}",
+        span_of(part),
         label="cannot be added to here",
         help=help,
-        first=entry.key or entry.value,
+        first=span_of(entry.key or entry.value),
         first_label=f"{what} since here",
     )

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from functools import cache
+import re
+from functools import cache, cached_property
 from typing import Any, Literal
 
 import lark
-from lark import Token
 
 from rcc.source import Path, Span
 from rcc.syntax.actions import Actions
 from rcc.syntax.errors import TomlError
 from rcc.syntax.explain import explain
 from rcc.syntax.grammar import load, run
-from rcc.syntax.lexer import UnexpectedError
+from rcc.syntax.lexer import Token, UnexpectedError, text_of
 from rcc.syntax.nodes import Statement
 from rcc.syntax.scalars import read_scalar
 from rcc.syntax.scan import check_depth
 from rcc.syntax.statements import Layout
 from rcc.syntax.strings import locate
-from rcc.syntax.tables import ArrayValue, Entry, Table, TableArray, content_of, span_of
+from rcc.syntax.tables import ArrayValue, Entry, Opening, Pair, Table, TableArray, Tables, content_of, span_of
 
 Part = Literal["key", "value", "header"]
 
@@ -27,11 +27,23 @@ Part = Literal["key", "value", "header"]
 class Tree:
     """A TOML file that the grammar and the rules of redefinition take."""
 
-    def __init__(self, text: str, root: Table, statements: tuple[Statement, ...]) -> None:
+    def __init__(self, text: str, found: list[Pair | Opening]) -> None:
+        """Takes what the parser found, in order; raises DuplicateKeyError."""
         self.text = text
-        self.statements = statements
+        tables = Tables()
+        self._root = tables.root
+        self._found = [(one, _take(tables, one)) for one in found]
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
         """All of the file, in order: the texts of their lines, one after the other, are `text`."""
-        self._root = root
+        layout = Layout(self.text)
+        for one, path in self._found:
+            if isinstance(one, Opening):
+                layout.open(one, path)
+            else:
+                layout.assign(one)
+        return layout.finish()
 
     def span(self, path: Path, part: Part = "value") -> Span | None:
         """Where the value at `path` stands, its key, or the header that it stands under.
@@ -40,27 +52,28 @@ class Tree:
         above the first one, and every part of a path that leads nowhere.
         """
         entry = self._entry(path)
-        if entry is None:
-            return None
-        return {"key": entry.key, "value": entry.value, "header": entry.header}[part]
+        found = {"key": entry.key, "value": entry.value, "header": entry.header}[part] if entry else None
+        return span_of(found) if found else None
 
     def string_span(self, path: Path, start: int, end: int) -> Span | None:
         """The source of the characters `start` to `end` of the string at `path`; None where no string stands."""
         entry = self._entry(path)
-        if entry is None or not isinstance(entry.content, Token) or entry.content[0] not in "\"'":
+        source = text_of(entry.content) if entry and isinstance(entry.content, re.Match) else ""
+        if entry is None or source[:1] not in ('"', "'"):
             return None
-        first, last = locate(str(entry.content), start, end)
-        return Span(entry.value.start + first, entry.value.start + last)
+        first, last = locate(source, start, end)
+        whole = span_of(entry.value)
+        return Span(whole.start + first, whole.start + last)
 
     def values(self) -> dict[str, Any]:
         """The values, as tomli gives them; raises TomlError for a date that no calendar has."""
         return _table_values(self._root)
 
     def _entry(self, path: Path) -> Entry | None:
-        entry: Entry | None = Entry(self._root, None, Span(0, 0), None)
-        for step in path:
+        entry = self._root.entries.get(path[0]) if path and isinstance(path[0], str) else None
+        for step in path[1:]:
             entry = _child(entry, step) if entry else None
-        return entry if path else None
+        return entry
 
 
 @cache
@@ -71,14 +84,24 @@ def _parser() -> lark.Lark:
 def parse(text: str) -> Tree:
     """The tree of a TOML 1.1 text; raises TomlError."""
     check_depth(text)
-    layout = Layout(text)
+    return parse_flat(text)
+
+
+def parse_flat(text: str) -> Tree:
+    """The same for a text of which is known that nothing in it nests too deep."""
     try:
         found = run(_parser(), text)
     except UnexpectedError as error:
         raise explain(text, error.offset, error.expected) from None
-    for statement in found:
-        layout.add(statement)
-    return Tree(text, layout.tables.root, layout.finish())
+    return Tree(text, found)
+
+
+def _take(tables: Tables, found: Pair | Opening) -> Path:
+    """The path that a header opens."""
+    if isinstance(found, Opening):
+        return tables.open(found)
+    tables.assign(found)
+    return ()
 
 
 def _child(entry: Entry, step: str | int) -> Entry | None:
@@ -89,7 +112,7 @@ def _child(entry: Entry, step: str | int) -> Entry | None:
         inner = content.elements[step] if 0 <= step < len(content.elements) else None
     elif isinstance(content, ArrayValue) and 0 <= step < len(content.items):
         item = content.items[step]
-        inner = Entry(content_of(item), None, span_of(item), None)
+        inner = Entry(content_of(item), None, item, None)
     else:
         inner = None
     if inner is not None and inner.header is None and entry.header is not None:
@@ -112,12 +135,13 @@ def _value(content: Table | TableArray | ArrayValue | Token) -> Any:
 
 
 def _scalar_value(token: Token) -> Any:
+    source = text_of(token)
     try:
-        return read_scalar(str(token))
+        return read_scalar(source)
     except ValueError:
         pass
-    if token.isdigit() or token[1:].isdigit():
-        message, help = f"an integer of {len(token)} digits is longer than rcc reads", "put it in quotes"
+    if source.isdigit() or source[1:].isdigit():
+        message, help = f"an integer of {len(source)} digits is longer than rcc reads", "put it in quotes"
     else:
-        message, help = f"`{token}` is on no calendar", "look at the day and the month"
+        message, help = f"`{source}` is on no calendar", "look at the day and the month"
     raise TomlError(message, span_of(token), help=help)

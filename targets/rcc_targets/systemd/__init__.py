@@ -97,7 +97,7 @@ def _rendered(units: Units, path: str, template: str, kind: str, *, executable: 
 def _environment() -> Environment:
     from rcc_targets.common.encode import comment, sh
     from rcc_targets.common.render import Encoder, environment
-    from rcc_targets.shell.words import options
+    from rcc_targets.shell.words import inline
     from rcc_targets.systemd import words
     from rcc_targets.systemd.units import make_folder
 
@@ -111,7 +111,7 @@ def _environment() -> Environment:
         "path_word": words.path_word,
         "list_of_units": words.list_of_units,
         "make_folder": make_folder,
-        "options": options,
+        "inline": inline,
     }
     return environment(Path(__file__).parent / "templates", filters)
 

@@ -29,8 +29,7 @@ node_part() {
 }
 
 pull() {
-    "$docker" image inspect "$image" >/dev/null 2>&1 || again "$docker" pull \
-        --platform 'linux/arm64' "$image"
+    "$docker" image inspect "$image" >/dev/null 2>&1 || again "$docker" pull --platform 'linux/arm64' "$image"
 }
 
 stage() { again node_part stage; }
@@ -42,12 +41,10 @@ preflight() {
 
 # What must be in the image is looked for in a container of it that has no network and is gone afterwards.
 asserts() {
-    "$docker" run --rm --pull never --network none \
-        --platform 'linux/arm64' \
+    "$docker" run --rm --pull never --network none --platform 'linux/arm64' \
         --mount "type=bind,\"source=$here/asserts\",target=/rcc/asserts,readonly" \
         --entrypoint sh "$image" /rcc/asserts
 }
-
 
 inspect() { "$docker" container inspect --format "$1" "$name" 2>/dev/null || :; }
 

@@ -29,14 +29,12 @@ node_part() {
 }
 
 pull() {
-    "$docker" image inspect "$image" >/dev/null 2>&1 || again "$docker" pull \
-        --platform 'linux/amd64' "$image"
+    "$docker" image inspect "$image" >/dev/null 2>&1 || again "$docker" pull --platform 'linux/amd64' "$image"
 }
 
 preflight() {
     node_part preflight "$@"
 }
-
 
 inspect() { "$docker" container inspect --format "$1" "$name" 2>/dev/null || :; }
 

@@ -29,8 +29,7 @@ node_part() {
 }
 
 pull() {
-    "$docker" image inspect "$image" >/dev/null 2>&1 || again "$docker" pull \
-        --platform 'linux/arm64' "$image"
+    "$docker" image inspect "$image" >/dev/null 2>&1 || again "$docker" pull --platform 'linux/arm64' "$image"
 }
 
 stage() { again node_part stage; }
@@ -38,7 +37,6 @@ stage() { again node_part stage; }
 preflight() {
     node_part preflight "$@"
 }
-
 
 inspect() { "$docker" container inspect --format "$1" "$name" 2>/dev/null || :; }
 

@@ -36,7 +36,6 @@ preflight() {
     node_part preflight "$@"
 }
 
-
 inspect() { "$docker" container inspect --format "$1" "$name" 2>/dev/null || :; }
 
 # Removes what these units started, if it is there; a container that they did not start is somebody else's.

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
+from rcc_node.direct import DirectFile
 from rcc_node.goal import StagedFile
 from rcc_node.place import Place
 
@@ -19,18 +20,18 @@ class Outputs:
         self._place = place
         self._folder = folder
         self._files = files
-        self._handles: dict[int, int] = {}
+        self._handles: dict[int, DirectFile] = {}
         self._lock = threading.Lock()
 
     def path(self, number: int) -> str:
         """A file's path in the place."""
         return f"{self._folder}{self._files[number].name}"
 
-    def handle(self, number: int) -> int:
+    def handle(self, number: int) -> DirectFile:
         """A file to read and write, by its number in the goal."""
         with self._lock:
             if number not in self._handles:
-                self._handles[number] = self._place.open(self.path(number), os.O_RDWR)
+                self._handles[number] = DirectFile(lambda flags: self._place.open(self.path(number), flags), os.O_RDWR)
             return self._handles[number]
 
     def is_there(self, number: int) -> bool:
@@ -47,7 +48,7 @@ class Outputs:
 
     def close(self) -> None:
         for handle in self._handles.values():
-            os.close(handle)
+            handle.close()
 
 
 @contextmanager
@@ -60,10 +61,3 @@ def opened(place: Place, folder: str, files: Sequence[StagedFile]) -> Iterator[O
         yield outputs
     finally:
         outputs.close()
-
-
-def write(fd: int, data: memoryview, offset: int) -> None:
-    """Writes all of `data`; OSError where the file system cannot take it."""
-    done = 0
-    while done < len(data):
-        done += os.pwrite(fd, data[done:], offset + done)

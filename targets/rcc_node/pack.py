@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable
 from contextlib import suppress
+from mmap import mmap
 from typing import Any
 
 from rcc_node import crew
+from rcc_node.direct import DirectFile, buffer_for
 from rcc_node.errors import NodeError
 from rcc_node.flush import Flusher
-from rcc_node.goal import Chunk
+from rcc_node.goal import CHUNK, Chunk
 from rcc_node.ledger import Ledger
-from rcc_node.outputs import Outputs, write
+from rcc_node.outputs import Outputs
 from rcc_node.place import Place
 from rcc_node.progress import Progress
 from rcc_node.source import READERS, Source
@@ -28,6 +29,7 @@ class Packer:
         self._source = source
         self._outputs = outputs
         self._progress = progress
+        self._buffers = [buffer_for(CHUNK) for _ in range(READERS)]
         self._flusher: Flusher
 
     def pack(self, indices: Iterable[int]) -> None:
@@ -68,21 +70,21 @@ class Packer:
 
     def _copy(self, reader: int, index: int) -> None:
         chunk: Chunk = self._ledger.chunks[index]
-        fd = self._outputs.handle(chunk.file)
-        done, digest = self._begun(index, chunk, fd)
+        file, buffer = self._outputs.handle(chunk.file), self._buffers[reader]
+        done, digest = self._begun(index, chunk, file, buffer)
         while done < chunk.length:
             piece = self._source.limiter.piece(chunk.length - done)
             data = self._source.read(reader, self._path(chunk), chunk.start + done, piece)
             digest.update(data)
-            write(fd, data, chunk.start + done)
+            file.write(buffer, chunk.start + done, data)
             done += piece
-            self._flusher.written(index, fd, done, digest.copy(), piece)
+            self._flusher.written(index, file.fileno(), done, digest.copy(), piece)
             self._progress.add(piece)
 
-    def _begun(self, index: int, chunk: Chunk, fd: int) -> tuple[int, Any]:
+    def _begun(self, index: int, chunk: Chunk, file: DirectFile, buffer: mmap) -> tuple[int, Any]:
         """How much of a chunk an earlier run left, proven by its hash, and the digest to go on with."""
         count, expected = self._ledger.line(index)
-        digest = hashlib.sha256(os.pread(fd, count, chunk.start))
+        digest = hashlib.sha256(file.read(buffer, chunk.start, count) if count else b"")
         if 0 < count < chunk.length and digest.hexdigest() == expected:
             return count, digest
         self._progress.add(-count, fresh=False)
@@ -98,16 +100,16 @@ class Packer:
                 f"`{self._path(chunk)}` has other bytes than were staged",
                 "restore the snapshot that was staged, then run `stage --repair` again",
             )
-        self._store(index, chunk, data)
+        self._store(reader, index, data)
 
     def _compare(self, reader: int, index: int, mend: bool) -> bool:
         chunk: Chunk = self._ledger.chunks[index]
         data = self._fetched(reader, chunk)
-        fd = self._outputs.handle(chunk.file)
-        if os.pread(fd, chunk.length, chunk.start) == data:
-            self._flusher.written(index, fd, chunk.length, hashlib.sha256(data), 0)
+        file = self._outputs.handle(chunk.file)
+        if file.read(self._buffers[reader], chunk.start, chunk.length) == data:
+            self._flusher.written(index, file.fileno(), chunk.length, hashlib.sha256(data), 0)
         elif mend:
-            self._store(index, chunk, data)
+            self._store(reader, index, data)
         else:
             return False
         return True
@@ -122,10 +124,11 @@ class Packer:
             self._progress.add(piece)
         return data
 
-    def _store(self, index: int, chunk: Chunk, data: bytearray) -> None:
-        fd = self._outputs.handle(chunk.file)
-        write(fd, memoryview(data), chunk.start)
-        self._flusher.written(index, fd, chunk.length, hashlib.sha256(data), chunk.length)
+    def _store(self, reader: int, index: int, data: bytearray) -> None:
+        chunk: Chunk = self._ledger.chunks[index]
+        file = self._outputs.handle(chunk.file)
+        file.write(self._buffers[reader], chunk.start, memoryview(data))
+        self._flusher.written(index, file.fileno(), chunk.length, hashlib.sha256(data), chunk.length)
 
     def _path(self, chunk: Chunk) -> str:
         return f"{self._source.root}/{self._ledger.goal.files[chunk.file].name}"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from mmap import mmap
 from typing import Any, NoReturn
 
-from rcc_node.direct import BLOCK, DirectFile
+from rcc_node.direct import DirectFile, buffer_for
 from rcc_node.quick import dataclass
 
 
@@ -79,6 +79,7 @@ class _Files:
     def __init__(self) -> None:
         self._path = ""
         self._file: DirectFile | None = None
+        self.buffer: mmap | None = None
 
     def open(self, path: str) -> DirectFile:
         if self._file is None or path != self._path:
@@ -102,9 +103,13 @@ def _list(_channel: Channel, _files: _Files, path: str) -> list[tuple[str, bool]
         return sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
 
 
-def _read(channel: Channel, files: _Files, path: str, offset: int, length: int) -> tuple[int, int]:
-    view = files.open(path).read(channel.buffer, offset, length)
-    return offset % BLOCK, len(view)
+def _read(channel: Channel, files: _Files, path: str, offset: int, length: int) -> int:
+    # By way of memory of this process: what two share is never in huge pages by default.
+    if files.buffer is None:
+        files.buffer = buffer_for(len(channel.buffer))
+    view = files.open(path).read(files.buffer, offset, length)
+    memoryview(channel.buffer)[: len(view)] = view
+    return len(view)
 
 
 def _alive(_channel: Channel, _files: _Files, path: str) -> None:

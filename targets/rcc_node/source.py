@@ -10,10 +10,10 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from mmap import mmap
 from typing import Any
 
 from rcc_node import reader
-from rcc_node.direct import buffer_for
 from rcc_node.errors import NodeError
 from rcc_node.limit import Limiter
 from rcc_node.quick import dataclass
@@ -46,7 +46,7 @@ class _Line:
     def __init__(self) -> None:
         their_requests, self.requests = os.pipe()
         self.replies, their_replies = os.pipe()
-        self.buffer = buffer_for(READ_LIMIT)
+        self.buffer = mmap(-1, READ_LIMIT)  # shared with the child
         self.channel = reader.Channel(their_requests, their_replies, self.buffer)
 
 
@@ -84,14 +84,14 @@ class Source:
     def read(self, slot: int, path: str, offset: int, length: int) -> memoryview:
         """Exactly `length` bytes (at most READ_LIMIT), valid until the same reader's next question."""
         self.limiter.take(length)
-        skew, count = self._ask(slot, "read", path, offset, length)
+        count = self._ask(slot, "read", path, offset, length)
         if count < length:
             raise NodeError(
                 "source-short",
                 f"`{path}` ends at byte {offset + count}, {offset + length} were expected",
                 "fetch the snapshot again: the file was truncated",
             )
-        return memoryview(self._lines[slot].buffer)[skew : skew + length]
+        return memoryview(self._lines[slot].buffer)[:length]
 
     def small(self, path: str, length: int) -> bytes:
         """The first `length` bytes of a file, for headers and configurations."""

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rcc_node.layout import Range
 from rcc_node.quick import dataclass
+from rcc_node.terms import Range
 
 CHUNK = 1 << 20
 """Bytes that one hash of the ledger covers, at most. Chunks end at multiples of it in the file."""

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from rcc_node.console import Console
 from rcc_node.goal import Goal
 from rcc_node.install import Seal
-from rcc_node.layout import rows_text
 from rcc_node.ledger import Ledger
 from rcc_node.place import Place
 from rcc_node.plan import SPARSE_ROWS, Block
 from rcc_node.progress import Progress
 from rcc_node.quick import as_dict, dataclass
 from rcc_node.stamp import manifest, stamp
+from rcc_node.terms import rows_text
 from rcc_node.units import size
 
 if TYPE_CHECKING:

@@ -17,16 +17,16 @@ from typing import Any
 
 from rcc_node.errors import NodeError
 from rcc_node.quick import dataclass
-
-Range = tuple[int, int]
-"""Half-open: rows `[lo, hi)` of a table, or bytes `[start, end)` of a file."""
+from rcc_node.terms import TILINGS as TILINGS
+from rcc_node.terms import Range as Range
+from rcc_node.terms import SnapshotFile as SnapshotFile
+from rcc_node.terms import rows_text as rows_text
 
 LENGTH_SIZE = 8
 HEADER_LIMIT = 100_000_000
 """Bytes of JSON in a safetensors header; the format's own limit."""
 
 SPARSE_COPY = "sparse-copy"
-TILINGS = ("base-rem", "floor")
 
 DTYPE_BITS: Mapping[str, int] = {
     **dict.fromkeys(("F4",), 4),
@@ -372,22 +372,7 @@ def _rows_of_layers(tables: Sequence[Tensor]) -> dict[str, int]:
     return {layer: table.rows for layer, table in first.items()}
 
 
-def rows_text(rows: Mapping[str, Range]) -> str:
-    """A rank's rows as one word, layers in numeric order: `1:0:96001542,14:0:96004171`; `-` for none."""
-    ordered = sorted(rows.items(), key=lambda item: int(item[0]))
-    return ",".join(f"{layer}:{low}:{high}" for layer, (low, high) in ordered) or "-"
-
-
 # --- snapshots -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotFile:
-    """A file of a snapshot. `id` is `sha256:<hex>` (LFS, Xet), `git:<hex>` (a blob's sha1), or None where unknown."""
-
-    name: str
-    size: int
-    id: str | None
 
 
 def selected(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rcc_node.errors import USAGE, NodeError
-from rcc_node.layout import TILINGS, Range, SnapshotFile
 from rcc_node.quick import dataclass
+from rcc_node.terms import TILINGS, Range, SnapshotFile
 
 VERSION = 1
 SPARSE_ROWS = "sparse-rows"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from rcc_node.goal import Goal
-from rcc_node.layout import rows_text
 from rcc_node.place import OURS
+from rcc_node.terms import rows_text
 
 STAMP = f"{OURS}/stamp"
 

@@ -3,10 +3,14 @@
 import json
 import os
 import pty
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -17,6 +21,7 @@ from tests.support.hub import TOKEN, Hub, run_hub
 from tests.support.locks import REPO, SOURCES, edit, lock, locked, make_project
 from tests.support.oci import Blobs
 from tests.support.server import Asked, Reply, Server
+from tests.support.wait import wait_for
 
 
 @pytest.fixture
@@ -171,7 +176,7 @@ def test_a_missing_extra_says_how_to_install_it(project: Path) -> None:
 
     assert ran.code == 1
     assert "RCC1201" in ran.err
-    assert "pip install 'rcc[lock]'" in ran.err
+    assert "`pip install '.[lock]'` in a clone of it, else `pip install 'rcc[lock]'`" in ran.err
     assert run_rcc("lock", "serve.recipe.toml", *SOURCES, cwd=project, env=env).code == 0
 
 
@@ -285,3 +290,95 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 4096)
     except OSError:
         return b""
+
+
+@contextmanager
+def locking(project: Path, *options: str, **env: str) -> Iterator[subprocess.Popen[str]]:
+    """`rcc lock` at work, which is ended where the test has not done so."""
+    command = [sys.executable, "-m", "rcc.cli", "lock", "serve.recipe.toml", *options]
+    with subprocess.Popen(
+        command, cwd=project, env=clean_env(project, env), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def silent(project: Path) -> Path:
+    """A pipe in the place of a file of the cache: who opens it waits for somebody to write."""
+    branch = project / "cache/models--spark--small/refs/main"
+    branch.unlink()
+    os.mkfifo(branch)
+    return branch
+
+
+def opened(branch: Path) -> int:
+    """The other end of the pipe, once somebody waits there."""
+
+    def open_for_writing() -> int | None:
+        try:
+            return os.open(branch, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return None
+
+    return wait_for(open_for_writing, "somebody who reads the cache") or 0
+
+
+def readers(cache: Path) -> list[str]:
+    """Processes that were told of a cache."""
+    lines = []
+    for one in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            lines.append(one.read_bytes().decode("utf-8", "replace"))
+    return [line for line in lines if "rcc.fetch.apart" in line and str(cache) in line]
+
+
+def test_a_cache_that_does_not_answer_keeps_nobody_waiting(project: Path) -> None:
+    before = sorted(os.listdir(project))
+    silent(project)
+    cache = project / "cache"
+    with patch("rcc.fetch.apart.PATIENCE", 3.0):
+        ran = lock(project, "--image-from", "oci:layout", "--model-from", f"cache:{cache}")
+
+    assert ran.code == 1
+    assert f"error[RCC1216]: the cache `{cache}` does not answer: nothing came of it for 3 s" in ran.err
+    assert "help: look at its file server, or name another cache" in ran.err
+    assert sorted(os.listdir(project)) == before
+    assert readers(cache) == []
+
+
+def test_work_that_takes_long_is_waited_for_as_long_as_something_comes_of_it(project: Path) -> None:
+    """Each mebibyte is a sign of life."""
+    with patch("rcc.fetch.apart.PATIENCE", 3.0):
+        assert lock(project, *SOURCES, "--hash").code == 0
+
+
+def assert_ended_at_once(process: subprocess.Popen[str], project: Path) -> None:
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err) == (130, "", "")
+    assert [name for name in os.listdir(project) if "lock" in name] == []
+
+
+def test_ctrl_c_does_not_wait_for_a_cache(project: Path) -> None:
+    branch = silent(project)
+    cache = project / "cache"
+    with locking(project, "--image-from", "oci:layout", "--model-from", f"cache:{cache}") as process:
+        end = opened(branch)
+        try:
+            assert readers(cache)
+            assert_ended_at_once(process, project)
+        finally:
+            os.close(end)
+    wait_for(lambda: not readers(cache), "the end of what read the cache")
+
+
+def test_ctrl_c_does_not_wait_for_a_server(project: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        endpoint = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        with locking(project, "--image-from", "oci:layout", HF_ENDPOINT=endpoint) as process:
+            asked, _ = listening.accept()
+            with asked:
+                assert asked.recv(1)
+                assert_ended_at_once(process, project)

@@ -9,8 +9,8 @@ import sys
 import click
 
 from rcc.cli.group import command_line
+from rcc.cli.outcome import INTERRUPTED
 
-INTERRUPTED = 130
 BUG = 3
 UNTOLD = 2
 

@@ -1,12 +1,15 @@
-"""A progress bar for long work of `rcc lock`, on terminals that can show one."""
+"""Long work of `rcc lock`: a progress bar, on terminals that can show one, and an end as soon as it is asked for."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+from rcc.cli.outcome import INTERRUPTED
 from rcc.fetch.hashing import Progress, Quiet
 
 if TYPE_CHECKING:
@@ -20,11 +23,35 @@ def progress_bar() -> Iterator[Progress]:
         bar = _bar() if sys.stderr.isatty() else None
     except ImportError:
         bar = None
-    if bar is None:
-        yield Quiet()
-    else:
-        with bar:
-            yield _Shown(bar)
+    with _ended_at_once(bar):
+        if bar is None:
+            yield Quiet()
+        else:
+            with bar:
+                yield _Shown(bar)
+
+
+@contextmanager
+def _ended_at_once(bar: RichProgress | None) -> Iterator[None]:
+    """Ctrl-C ends the process where it stands: nothing is half written yet, and an answer under way is not waited for.
+
+    What was ignored, as by `nohup`, stays ignored.
+    """
+    former = signal.getsignal(signal.SIGINT)
+
+    def end(*_: object) -> NoReturn:
+        try:
+            if bar is not None:
+                bar.stop()
+        finally:
+            os._exit(INTERRUPTED)
+
+    if former is signal.default_int_handler:
+        signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 def _bar() -> RichProgress:

@@ -14,7 +14,7 @@ from rcc.cli.render import render
 from rcc.diagnostic import Finding, finding, has_errors, in_order
 from rcc.source import whole
 
-OK, MENDABLE, USAGE = 0, 1, 2
+OK, MENDABLE, USAGE, INTERRUPTED = 0, 1, 2, 130
 UNREADABLE = "RCC007"
 
 

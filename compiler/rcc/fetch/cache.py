@@ -17,6 +17,7 @@ from rcc.lock.wanted import COMMIT
 from rcc.quick import dataclass
 
 _SHOWN = 3
+_PIECE = 1 << 20
 _AGAIN = "download it again"
 
 
@@ -45,10 +46,15 @@ class Cache:
         return Snapshot(repo, commit, snapshot.files, self._lacking(snapshot))
 
     def read(self, snapshot: Snapshot, path: str, start: int, end: int) -> bytes:
-        """A part of a file."""
+        """A part of a file; each piece of it is a sign of life."""
+        parts: list[bytes] = []
         with open(self._real(snapshot.repo, self._path(snapshot, path), path), "rb") as file:
             file.seek(start)
-            return file.read(end - start)
+            while start < end and (part := file.read(min(_PIECE, end - start))):
+                parts.append(part)
+                start += len(part)
+                self.progress.advance(0)
+        return b"".join(parts)
 
     def verify(self, snapshot: Snapshot) -> Findings:
         """Hashes every file that the cache holds, and tells of those that are not what their hash says."""
@@ -92,6 +98,7 @@ class Cache:
                 message = f"the cache holds a file of `{repo}` whose name is not UTF-8"
                 raise FetchError("RCC1216", message, _AGAIN)
             real = self._real(repo, path, name)
+            self.progress.advance(0)
             blob = os.path.basename(os.readlink(path)) if os.path.islink(path) else ""
             if is_hash(blob, 64):
                 yield name, FileId(os.path.getsize(real), sha256=blob)
@@ -110,6 +117,7 @@ class Cache:
         lacking = []
         for name, one in snapshot.files.items():
             path = self._path(snapshot, name)
+            self.progress.advance(0)
             if not os.path.lexists(path):
                 lacking.append(name)
             elif (size := os.path.getsize(self._real(snapshot.repo, path, name))) != one.size:

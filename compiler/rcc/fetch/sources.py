@@ -9,7 +9,6 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Findings
-from rcc.fetch.cache import Cache
 from rcc.fetch.daemon import Daemon
 from rcc.fetch.failure import FetchError
 from rcc.fetch.hashing import Progress, Quiet
@@ -19,6 +18,7 @@ from rcc.fetch.model import ModelSource
 from rcc.fetch.oci_layout import OciLayout
 
 if TYPE_CHECKING:
+    from rcc.fetch.apart import Apart
     from rcc.fetch.wire import Limits, Wire
 
 _REQUESTS = 8
@@ -47,6 +47,7 @@ class Sources:
         self.pool = ThreadPoolExecutor(_REQUESTS)
         self._opening = Lock()
         self._wire: Wire | None = None
+        self._cache: Apart | None = None
         self._images: ImageSource | None = None
         self._models: ModelSource | None = None
 
@@ -57,6 +58,8 @@ class Sources:
         self.pool.shutdown(cancel_futures=True)
         if self._wire:
             self._wire.client.close()
+        if self._cache:
+            self._cache.close()
 
     @property
     def images(self) -> ImageSource:
@@ -91,7 +94,10 @@ class Sources:
 
     def _open_models(self) -> ModelSource:
         if self._model_from:
-            return Cache(_folder(self._model_from, "cache:"), os.cpu_count() or 1, self.progress)
+            from rcc.fetch.apart import Apart
+
+            self._cache = Apart(_folder(self._model_from, "cache:"), self.progress)
+            return self._cache
         wire = self._open_wire()
         try:
             from rcc.fetch.hub import Hub
@@ -117,5 +123,8 @@ def _folder(stated: str, prefix: str) -> str:
 def _missing(error: ImportError) -> FetchError:
     name = (error.name or "a module").partition(".")[0]
     message = f"`{name}` is not installed, which `rcc lock` needs to ask registries and the Hub"
-    help = "run `pip install 'rcc[lock]'`; `rcc lock` needs nothing more with `--image-from` and `--model-from`"
+    help = (
+        "install rcc with its extra `lock`: `pip install '.[lock]'` in a clone of it, else `pip install 'rcc[lock]'`; "
+        "`rcc lock` needs nothing more with `--image-from` and `--model-from`"
+    )
     return FetchError("RCC1201", message, help)

@@ -1,7 +1,11 @@
 """How fast staging is, against dd and plain sha256 on the same disk: `python -m tools.bench staging`.
 
-Disks swing several-fold from run to run, so what is compared runs in turns, and the spread is printed. Takes a few
-minutes and 6 GiB below TMPDIR, which is best on a real disk.
+Disks swing several-fold from run to run, so what is compared runs in turns: in each of nine rounds dd and `stage` copy
+the same bytes of the same file, each to a place that was just emptied, then `stage --full` and plain sha256 read what
+was staged. Who is first changes from round to round. Before each run all that is dirty is written, and source and
+copies are dropped from the page cache. The bound is on the medians of the rounds; their spread and the median of the
+rounds' own ratios are printed beside it, and the load of the machine, which a figure of another day needs.
+Takes a few minutes and 6 GiB below TMPDIR, which is best on a real disk.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -32,9 +37,19 @@ BLOCK = 1 << 20
 THREADS = min(2 * (os.cpu_count() or 1), 16)
 
 
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What is timed: `run`, the folder that it makes anew, and how long it took each time."""
+
+    run: Callable[[], object]
+    makes: Path | None = None
+    seconds: list[float] = field(default_factory=list)
+
+
 def main() -> int:
     """Prints a line for each figure; 1 where one is over its bound."""
     folder = Path(tempfile.mkdtemp(prefix="rcc-bench-"))
+    print(f"{'load':16} {os.getloadavg()[0]:5.2f} of {os.cpu_count()} processors")
     try:
         (folder / "rcc-node.pyz").write_bytes(zipapp())
         held = [*_copying(folder), *_sampling(folder)]
@@ -49,50 +64,50 @@ def _copying(folder: Path) -> list[bool]:
     checkpoint = make(root, {SHARD: tables(1, COPIED // ROW)})
     ranges = [(0, (checkpoint.snapshot / SHARD).stat().st_size)]  # one rank stages header and rows, one piece
     stage = partial(_run, folder, root, checkpoint, "stage")
-    dd, packed, full, plain = [], [], [], []
-    for _ in range(RUNS):
-        dd.append(_timed(root, True, partial(_dd, checkpoint, root / "dst", ranges)))
-        packed.append(_timed(root, True, stage))
-        full.append(_timed(root, False, partial(stage, "--full")))
-        plain.append(_timed(root, False, partial(_sha256, root / "dst" / SHARD, ranges)))
+    copies = [_Work(partial(_dd, checkpoint, root / "dd", ranges), root / "dd"), _Work(stage, root / "dst")]
+    checks = [_Work(partial(_sha256, root / "dst" / SHARD, ranges)), _Work(partial(stage, "--full"))]
+    for number in range(RUNS):
+        for pair in (copies, checks):
+            for work in pair[:: 1 if number % 2 else -1]:
+                work.seconds.append(_timed(root, work))
     size = sum(end - start for start, end in ranges)
-    held = [
-        _compared("dd conv=fsync", dd, "stage", packed, size),
-        _compared("plain sha256", plain, "stage --full", full, size),
-    ]
+    held = [_compared("dd conv=fsync", "stage", copies, size), _compared("plain sha256", "stage --full", checks, size)]
     shutil.rmtree(root)
     return held
 
 
-def _compared(yardstick: str, theirs: list[float], name: str, ours: list[float], size: int) -> bool:
-    ratio = statistics.median(theirs) / statistics.median(ours)
+def _compared(yardstick: str, name: str, pair: list[_Work], size: int) -> bool:
+    theirs, ours = (work.seconds for work in pair)
     for what, seconds in ((yardstick, theirs), (name, ours)):
         rates = sorted(size / 1e6 / one for one in seconds)
         print(f"{what:16} {statistics.median(rates):5.0f} MB/s ({rates[0]:.0f} to {rates[-1]:.0f}, {len(rates)} runs)")
-    print(f"{'':16} {ratio:5.2f} x (at least 0.85)", flush=True)
+    ratio = statistics.median(theirs) / statistics.median(ours)
+    paired = statistics.median(one / other for one, other in zip(theirs, ours, strict=True))
+    print(f"{'':16} {ratio:5.2f} x (at least 0.85; round by round {paired:.2f} x)", flush=True)
     return ratio >= 0.85
 
 
 def _sampling(folder: Path) -> list[bool]:
-    """The check before each start, of 4 GiB, and the memory that packing them takes."""
+    """The check before each start, of 4 GiB, and the memory that packing them and checking every byte takes."""
     root = folder / "check"
     checkpoint = make(root, {SHARD: tables(1, CHECKED // ROW, hole=True)})
     stage = partial(_run, folder, root, checkpoint, "stage")
     packer, reader = _memory(_command(folder, root, checkpoint, "stage"))
-    seconds = [_timed(root, False, stage) for _ in range(RUNS)]
-    middle, largest = statistics.median(seconds), max(packer, reader)
+    checker, _ = _memory(_command(folder, root, checkpoint, "stage", "--full"))
+    seconds = [_timed(root, _Work(stage)) for _ in range(RUNS)]
+    middle, largest = statistics.median(seconds), max(packer, reader, checker)
     print(f"{'check of 4 GiB':16} {middle:5.2f} s ({min(seconds):.2f} to {max(seconds):.2f}; at most 0.5)")
-    print(f"{'memory':16} {largest:5} MiB (packer {packer}, its reader {reader}; at most 64)")
+    print(f"{'memory':16} {largest:5} MiB (packer {packer}, its reader {reader}, --full {checker}; at most 64)")
     return [middle <= 0.5, largest <= 64]
 
 
-def _timed(root: Path, anew: bool, work: Callable[[], object]) -> float:
-    """Seconds of some work from a cold cache; `anew`: with nothing at `dst`."""
-    if anew:
-        shutil.rmtree(root / "dst", ignore_errors=True)
+def _timed(root: Path, work: _Work) -> float:
+    """Seconds of some work from a cold cache, with nothing where it writes."""
+    if work.makes is not None:
+        shutil.rmtree(work.makes, ignore_errors=True)
     _drop(root)
     start = time.monotonic()
-    work()
+    work.run()
     return time.monotonic() - start
 
 

@@ -97,6 +97,26 @@ def test_line_ends_stay_and_a_byte_order_mark_goes(newline: str, mark: str, end:
     assert formatted(text) == expected
 
 
+@pytest.mark.parametrize("args", [(), ("--check",)])
+def test_a_first_statement_that_moves_leaves_the_mark_behind(args: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "x.recipe.toml").write_bytes(b'\xef\xbb\xbfargs = ["a"]\r\nengine = "custom"\r\n')
+    ran = call_rcc("fmt", *args, "x.recipe.toml", cwd=tmp_path)
+
+    assert ran.code == len(args), ran.text
+    if not args:
+        assert (tmp_path / "x.recipe.toml").read_bytes() == b'engine = "custom"\r\nargs = ["a"]\r\n'
+
+
+def test_a_comment_below_a_table_does_not_end_up_on_another() -> None:
+    text = (
+        'port = 1\n\n# about env\n[env]\nA = "1"\n# about the mount\n[[extra_mounts]]\nhost = "/a"\n# still the mount\n'
+    )
+    once = formatted(text)
+
+    assert once.endswith('host = "/a"\n# still the mount\n\n# about env\n[env]\nA = "1"\n')
+    assert formatted(once) == once
+
+
 @needs_shared
 def test_every_valid_file_of_the_suite_keeps_its_values_and_its_lines() -> None:
     assert VALID
@@ -107,8 +127,12 @@ def test_every_valid_file_of_the_suite_keeps_its_values_and_its_lines() -> None:
             continue
         once = laid_out(document)
         assert formatted(once) == once, path
-        lines = [line.rstrip("\r\n") for line in text.removeprefix("\ufeff").split("\n")]
-        assert sorted(lines) == sorted(line.rstrip("\r\n") for line in once.split("\n")), path
+        assert written(once) == written(text.removeprefix("\ufeff")), path
+
+
+def written(text: str) -> list[str]:
+    """The lines of a text in which something stands; layout may put empty ones between."""
+    return sorted(filter(str.strip, text.replace("\r\n", "\n").split("\n")))
 
 
 KEYS = st.sampled_from(["a", "b", "c", "env", "x", '"q r"', "a.b", "env.c"])
@@ -121,18 +145,20 @@ LINES = st.one_of(
 )
 
 
-@given(st.lists(LINES, max_size=14), st.booleans(), st.sampled_from(["\n", "\r\n"]))
-def test_no_value_changes_no_line_is_lost_and_twice_is_once(lines: list[str], final: bool, newline: str) -> None:
+@given(st.lists(LINES, max_size=14), st.booleans(), st.sampled_from(["\n", "\r\n"]), st.sampled_from(["", "\ufeff"]))
+def test_no_value_changes_no_line_is_lost_and_twice_is_once(
+    lines: list[str], final: bool, newline: str, mark: str
+) -> None:
     text = "\n".join(lines) + ("\n" if final else "")
     try:
         values: dict[str, Any] = tomli.loads(text)
     except tomli.TOMLDecodeError:
         return
-    once = formatted(text.replace("\n", newline))
+    once = formatted(mark + text.replace("\n", newline))
 
     assert tomli.loads(once) == values
     assert formatted(once) == once
-    assert sorted(once.replace("\r\n", "\n").split("\n")) == sorted(text.split("\n"))
+    assert written(once) == written(text)
 
 
 def test_check_tells_and_changes_nothing(tmp_path: Path) -> None:

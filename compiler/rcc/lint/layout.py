@@ -1,7 +1,7 @@
 """The canonical order of a file: scalars, arrays, `[[…]]`, other tables, `[env]` last; comments stay with what follows.
 
 Everything moves as whole lines. Blank lines and comment blocks of their own keep their place, and so does the comment
-that begins the file.
+that begins the file. A comment that ends a piece gets a blank line below where it would come to stand on the next one.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ _LAST = "env"
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Lines that stay together. `rank` orders them; None for those that keep their place."""
+    """Lines that stay together. `rank` orders them; None for those that keep their place.
+
+    `noted` says that a comment ends them, which is not about what follows.
+    """
 
     text: str
     rank: tuple[int, int] | None = None
+    noted: bool = False
 
 
 def laid_out(document: Document) -> str:
@@ -33,7 +37,6 @@ def laid_out(document: Document) -> str:
     pieces = _pieces(document)
     ordered = iter(sorted((one for one in pieces if one.rank), key=lambda one: one.rank or (0, 0)))
     new = _joined([next(ordered) if one.rank else one for one in pieces], text)
-    new = new.removeprefix("\ufeff")
     assert _told(tomli.loads(new)) == _told(document.values), "a layout changes no value"
     return new
 
@@ -48,24 +51,35 @@ def _told(value: Any) -> Any:
 def _joined(pieces: Sequence[_Piece], text: str) -> str:
     """The pieces one after the other; where the last line of the file had no end, the new last one has none either."""
     newline = line_end(text)
-    joined = "".join(one.text if one.text.endswith("\n") else one.text + newline for one in pieces if one.text)
-    return joined if text.endswith("\n") else joined.removesuffix(newline)
+    joined, noted = [], False
+    for one in pieces:
+        if noted and one.text.strip():
+            joined.append(newline)
+        joined.append(one.text if one.text.endswith("\n") or not one.text else one.text + newline)
+        noted = one.noted
+    new = "".join(joined)
+    return new if text.endswith("\n") else new.removesuffix(newline)
 
 
 def _pieces(document: Document) -> list[_Piece]:
     text = document.source.text
     statements = document.tree.statements
     head = _head(statements)
-    pieces = [_Piece(text[one.line.start : one.line.end]) for one in statements[:head]]
-    arrays = {one.key[0].name for one in statements if isinstance(one, Header) and one.array}
+    pieces = [_Piece(_lines(text, one.line.start, one.line.end)) for one in statements[:head]]
+    arrays = {one.key[0] for one in statements if isinstance(one, Header) and one.array}
     roots: dict[str, int] = {}
     index = head
     while index < len(statements):
         end, rank = _extent(text, statements, index, arrays, roots)
-        start = statements[index].line.start
-        pieces.append(_Piece(text[start : statements[end - 1].line.end], rank))
+        start, last = statements[index].line.start, statements[end - 1]
+        pieces.append(_Piece(_lines(text, start, last.line.end), rank, rank is not None and isinstance(last, Comment)))
         index = end
     return pieces
+
+
+def _lines(text: str, start: int, end: int) -> str:
+    """Lines of the text; a byte order mark is none of the first one's."""
+    return text[start:end].removeprefix("\ufeff")
 
 
 def _head(statements: Sequence[Statement]) -> int:
@@ -89,13 +103,16 @@ def _extent(
     if isinstance(statement, Assignment):
         return _glued(statements, index + 1), (1 if text[statement.value.start] in "[{" else 0, 0)
     assert isinstance(statement, Header)
-    name = statement.key[0].name
+    name = statement.key[0]
     rank = 2 if name in arrays else 4 if name == _LAST else 3
-    return _section_end(statements, index + 1), (rank, roots.setdefault(name, len(roots)))
+    return section_end(statements, index + 1), (rank, roots.setdefault(name, len(roots)))
 
 
-def _section_end(statements: Sequence[Statement], index: int) -> int:
-    """Behind the last assignment of a section: what follows it until the next header keeps its place."""
+def section_end(statements: Sequence[Statement], index: int) -> int:
+    """The statement behind the last assignment of a section, whose header stands before `index`.
+
+    What follows until the next header keeps its place, comments right below the assignment apart.
+    """
     end = index
     while index < len(statements) and not isinstance(statements[index], Header):
         index += 1

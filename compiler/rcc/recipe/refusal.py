@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, Protocol
 
-from rcc.diagnostic import Finding, Findings, Label, finding, first_ones
-from rcc.recipe.shape import Language, Problem, dotted, missing_key, unknown_key
+from rcc.diagnostic import MOST, Finding, Findings, Label, finding, first_ones
+from rcc.recipe.shape import IN_QUOTES, Language, Problem, dotted, missing_key, unknown_key
 from rcc.source import Path, Place
 from rcc.syntax.document import Part
 
@@ -30,7 +31,11 @@ def refused(file: Placed, problems: Iterable[Problem], language: Language) -> Fi
 
 
 def _placed(file: Placed, problem: Problem) -> Finding:
-    return finding(problem.code, problem.message, file.place(problem.path, problem.part), help=problem.help)
+    place = file.place(problem.path, problem.part)
+    help = problem.help
+    if help == IN_QUOTES:
+        help += f': `"{place.source.text[place.span.start : place.span.end]}"`'
+    return finding(problem.code, problem.message, place, help=help)
 
 
 def _schema_problems(values: dict[str, Any], language: Language) -> list[Problem]:
@@ -40,7 +45,7 @@ def _schema_problems(values: dict[str, Any], language: Language) -> list[Problem
     from rcc_schema import load
 
     problems: list[Problem] = []
-    for error in Draft7Validator(load(language.schema)).iter_errors(values):
+    for error in islice(Draft7Validator(load(language.schema)).iter_errors(values), MOST):
         path: Path = tuple(error.absolute_path)
         if error.validator == "required":
             problems.extend(missing_key(path, name) for name in error.validator_value if name not in error.instance)

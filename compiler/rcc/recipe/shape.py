@@ -68,6 +68,10 @@ def dotted(path: Path) -> str:
     return text
 
 
+IN_QUOTES = "write it in quotes"
+"""The help for a value that should be a string; how the value is written is for whoever has the file to add."""
+
+
 def _wrong_type(value: Any, path: Path, expected: str, problems: Problems) -> None:
     problems.append(
         Problem(path, "RCC202", f"`{dotted(path)}` must be {expected}, not {kind_of(value)}", _cast(value, expected))
@@ -75,12 +79,12 @@ def _wrong_type(value: Any, path: Path, expected: str, problems: Problems) -> No
 
 
 def _cast(value: Any, expected: str) -> str | None:
-    if expected == "an integer" and isinstance(value, str) and re.fullmatch(r"-?\d+", value):
+    if expected == "an integer" and isinstance(value, str) and re.fullmatch(r"-?(0|[1-9][0-9]*)", value):
         return f"write it without quotes: `{value}`"
     if expected == "a boolean" and value in ("true", "false"):
         return f"write it without quotes: `{value}`"
-    if expected.startswith("a string") and isinstance(value, bool | int | float):
-        return f'write it in quotes: `"{str(value).lower() if isinstance(value, bool) else value}"`'
+    if expected.startswith("a string") and not isinstance(value, list | dict):
+        return IN_QUOTES
     if expected.startswith("an array") and isinstance(value, str):
         return "write it as an array of strings, one word each"
     return None

@@ -1,10 +1,12 @@
 """Nodes, topology, templates and the environment: what is decided for each rank, and what is refused."""
 
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from rcc.pipeline import Options
+from tests.support.cli import call_rcc
 from tests.support.texts import CUSTOM, FOUR_NODES, FOUR_RANKS, ONE_NODE, load_texts, plan_texts, planned, refused
 
 SHEBANG = sha256(b"#!/bin/sh\n").hexdigest()
@@ -300,6 +302,18 @@ def test_a_path_in_the_container_is_absolute(container: str) -> None:
     assert line.startswith("RCC702 6:13")
 
 
+def test_a_path_has_one_line(tmp_path: Path) -> None:
+    mount = '[[extra_mounts]]\nhost = "/a\\nb"\ncontainer = "/x{{ vars.end }}"\n'
+    assert refused(f"{CUSTOM}{mount}", '[[nodes]]\nname = "a"\n[vars]\nend = "\\n"\n') == [
+        "RCC306 5:8 `extra_mounts` needs a path of one line",
+        "RCC702 6:13 `extra_mounts` needs a path of one line, once its templates are filled: `/x\\n`",
+    ]
+
+    (tmp_path / "r.toml").write_text(f'{CUSTOM}[[extra_mounts]]\nhost = "/a"\ncontainer = "/a\\nb"\n')
+    ran = call_rcc("lint", "r.toml", "--select", "RCC702", "--format", "concise", cwd=tmp_path)
+    assert ran.out.startswith("r.toml:6:13: error[RCC702] `extra_mounts` needs a path of one line")
+
+
 FOLDER = "an absolute path, or one that starts with `~/`, without `..`"
 MOUNT = '[[extra_mounts]]\nhost = "/data"\ncontainer = "{}"\n'
 STAGE = '[[staging]]\nkind = "snapshot"\nid = "{}"\nsrc = "/src"\ndst = "{}"\n'
@@ -336,6 +350,16 @@ def test_own_hardware_is_a_table() -> None:
     rank = planned(FOUR_RANKS.replace("tensor_parallel_size = 4", "tensor_parallel_size = 8"), cluster)["ranks"][0]
 
     assert (rank["arch"], rank["gpus"], rank["container"]["devices"]) == ("arm64", 2, [])
+
+
+def test_a_built_in_profile_can_be_the_default_beside_one_s_own() -> None:
+    own = '[hardware]\ndefault = "dgx-spark"\n[hardware.mine]\ngpus = 2\n'
+    cluster = FOUR_NODES.replace('hardware = "dgx-spark"\n', "")
+
+    assert planned(FOUR_RANKS, cluster + own)["ranks"] == planned(FOUR_RANKS, FOUR_NODES)["ranks"]
+    assert refused(FOUR_RANKS, cluster + own.replace("dgx-spark", "mime")) == [
+        f"RCC907 {len(cluster.splitlines()) + 2}:11 no hardware profile is called `mime`"
+    ]
 
 
 @pytest.mark.parametrize(

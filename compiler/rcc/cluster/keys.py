@@ -77,7 +77,7 @@ hardware_profile = record(Hardware, HARDWARE)
 
 
 def _hardware(value: Any, path: Path, problems: Problems) -> Any:
-    """The name of a profile, or profiles of one's own, of which `default` names the one to use."""
+    """The name of a profile, or profiles of one's own; `default` names the one to use, which may be a built-in one."""
     if type(value) is not dict:
         return text(value, path, problems), {}
     own = {name: one for name, one in value.items() if name != "default"}
@@ -86,8 +86,7 @@ def _hardware(value: Any, path: Path, problems: Problems) -> Any:
         problems.append(missing_key(path, "default") if profiles else _NO_PROFILE)
         return None, profiles
     chosen = value.get("default", next(iter(profiles), None))
-    choice(*profiles)(chosen, (*path, "default"), problems)
-    return chosen, profiles
+    return text(chosen, (*path, "default"), problems), profiles
 
 
 _NO_PROFILE = Problem(("hardware",), "RCC204", "`hardware` holds no profile", "add `[hardware.<name>]`", "key")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rcc.diagnostic import Finding, Label, finding
 from rcc.lint.context import Context, is_plain
 from rcc.lint.paths import above, lies_in, normal
+from rcc.recipe.absolute import not_absolute
 from rcc.recipe.model import ExtraMount
 
 # Patterns are compiled where a look at the text shows that they may match.
@@ -32,10 +33,10 @@ def check(context: Context) -> Iterator[Finding]:
 def check_container_path(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
     """RCC702 and RCC709: where things are mounted."""
     target = mount.container.text
-    if is_plain(target) and not target.startswith("/"):
-        message = "`extra_mounts` needs an absolute path without `..`"
+    if is_plain(target) and (problem := not_absolute(target)):
+        wanted, help = problem
         place = context.place("extra_mounts", index, "container")
-        yield finding("RCC702", message, place, help="write the whole path, from `/`")
+        yield finding("RCC702", f"`extra_mounts` needs {wanted}", place, help=help)
     elif normal(target) in ("/", _RESERVED) or normal(target).startswith(_RESERVED + "/"):
         message = f"`{target}` is where rcc mounts its own"
         place = context.place("extra_mounts", index, "container")

@@ -134,4 +134,5 @@ class Origins:
         name = self.cluster.cluster.hardware
         if name is None or getattr(self.resolved.hardware, str(path[0]), None) in (None, (), {}):
             return None
-        return self.cluster.place(("hardware", name, *path) if name in self.cluster.cluster.profiles else ("hardware",))
+        own = name in self.cluster.cluster.profiles
+        return self.cluster.place(("hardware", name, *path) if own else ("hardware", "default"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from rcc.diagnostic import Finding, finding
 from rcc.lock.asked import staging_source, tensors_of
 from rcc.lock.model import Lock
-from rcc.recipe.keys import ABSOLUTE
+from rcc.recipe.absolute import not_absolute
 from rcc.recipe.model import ExtraMount, Raw, RecipeFile, StagingBlock
+from rcc.recipe.shape import shown
 from rcc.resolve.fill import Filler
 from rcc.resolve.model import ResolvedFile, ResolvedMount, ResolvedStaging
 
@@ -21,16 +21,15 @@ def fill_path(file: RecipeFile, raw: Raw, filler: Filler) -> str:
     """A path with its templates filled: absolute, without `..`, without a slash at its end."""
     before = len(filler.found)
     text = filler.fill(raw)
-    if len(filler.found) == before and not re.fullmatch(ABSOLUTE, text):
-        filler.found.append(_no_path(file, raw, text))
+    if len(filler.found) == before and (problem := not_absolute(text)):
+        filler.found.append(_no_path(file, raw, text, *problem))
     return text.rstrip("/") or "/"
 
 
-def _no_path(file: RecipeFile, raw: Raw, text: str) -> Finding:
-    filled = "" if text == raw.text else f", once its templates are filled: `{text}`"
-    message = f"`{raw.path[0]}` needs an absolute path without `..`{filled}"
+def _no_path(file: RecipeFile, raw: Raw, text: str, wanted: str, help: str) -> Finding:
+    filled = "" if text == raw.text else f", once its templates are filled: `{shown(text)}`"
     code = "RCC702" if raw.path[-1] == "container" else "RCC306"
-    return finding(code, message, file.place(raw.path), help="write the whole path, from `/`")
+    return finding(code, f"`{raw.path[0]}` needs {wanted}{filled}", file.place(raw.path), help=help)
 
 
 def resolve_mounts(file: RecipeFile, filler: Filler, carried: Carried) -> tuple[ResolvedMount, ...]:

@@ -69,7 +69,8 @@ def choose_hardware(cluster: ClusterFile) -> tuple[Hardware | None, list[Finding
     near = nearest_name(name, (*cluster.cluster.profiles, *BUILT_IN))
     listed = ", ".join(f"`{one}`" for one in BUILT_IN)
     help = f"did you mean `{near}`?" if near else f"built in are {listed}; write your own as `[hardware.<name>]`"
-    return None, [finding("RCC907", f"no hardware profile is called `{name}`", cluster.place(("hardware",)), help=help)]
+    place = cluster.place(("hardware", "default"))
+    return None, [finding("RCC907", f"no hardware profile is called `{name}`", place, help=help)]
 
 
 Profile = Mapping[str, Raw]

@@ -217,6 +217,43 @@ def test_what_only_looks_like_a_secret_is_none(tmp_path: Path, text: str) -> Non
     assert "RCC412" not in codes(tmp_path, "x.recipe.toml")
 
 
+CUSTOM = 'engine = "custom"\ndocker_image = "a/b@sha256:' + "a" * 64 + '"\nentrypoint = ["sh"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "underlined"),
+    [
+        ('engine = "custom"\ndocker_image = ""\nentrypoint = ["sh"]\n', "RCC205", '""'),
+        (CUSTOM + 'staging_image = ""\n', "RCC205", '""'),
+        (CUSTOM + 'args = ["{{ model.path }}"]\n', "RCC302", "{{ model.path }}"),
+        (CUSTOM + '[env]\nA = "<<model.commit>>"\n', "RCC302", "<<model.commit>>"),
+        (CUSTOM + '[healthcheck]\npath = "/"\n', "RCC204", "[healthcheck]"),
+        (completed('required_nodes = 2\ndistributed_backend = "ray"\n'), "RCC205", '"ray"'),
+    ],
+)
+def test_what_no_cluster_is_needed_for_is_told_without_one(
+    text: str, code: str, underlined: str, tmp_path: Path
+) -> None:
+    """A build refuses each of these."""
+    (tmp_path / "x.recipe.toml").write_text(text)
+    (one,) = lint(tmp_path, "--format", "json", "x.recipe.toml").json()["findings"]
+
+    assert (one["code"], one["severity"]) == (code, "error")
+    assert text.splitlines()[one["line"] - 1][one["column"] - 1 : one["end_column"] - 1] == underlined
+    nodes = "".join(f'[[nodes]]\nname = "n{n}"\nhost = "10.0.0.1{n}"\n' for n in range(2))
+    (tmp_path / "cluster.toml").write_text(f'hf_cache = "/mnt/hf"\n{nodes}')
+    built = call_rcc("build", "x.recipe.toml", "-t", "shell", cwd=tmp_path)
+    assert code in built.text
+
+
+def test_a_hash_is_compared_with_the_file_beside_the_recipe(tmp_path: Path) -> None:
+    (tmp_path / "serve.sh").write_text("true\n")
+    mount = f'[[extra_mounts]]\nhost = "serve.sh"\ncontainer = "/serve.sh"\nsha256 = "{"0" * 64}"\n'
+    (tmp_path / "x.recipe.toml").write_text(completed(mount))
+
+    assert codes(tmp_path, "x.recipe.toml") == ["RCC701"]
+
+
 def test_explain_prints_a_page_or_the_list(tmp_path: Path) -> None:
     assert lint(tmp_path, "--explain", "RCC101").out.startswith("# RCC101 captured-key\n")
     assert lint(tmp_path, "--explain", "rcc101").code == 0

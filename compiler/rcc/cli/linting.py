@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rcc.diagnostic import Finding, Findings, finding, has_errors
+from rcc.diagnostic import Finding, Findings, finding, first_ones, has_errors
+from rcc.lint.agreement import check_keys
 from rcc.lint.check import Checked, check_recipe, check_rules
 from rcc.lint.kind import kind_of
 from rcc.lint.report import elsewhere, finished
@@ -29,7 +30,7 @@ def lint_file(name: str, read: Read, cluster: ClusterFile | None) -> Findings:
         return (finding("RCC007", f"cannot read `{name}`: {reason}", whole(name)),)
     kind = kind_of(name, data)
     if kind == "recipe":
-        return _lint_recipe(name, read, cluster)
+        return _lint_recipe(name, lambda path: data if path == name else read(path), cluster)
     if kind == "cluster":
         return _lint_cluster(name, data)
     return _lint_lock(name, data) if kind == "lock" else _lint_settings(name)
@@ -81,7 +82,8 @@ def _rules(
     """The lock beside the recipe, and what rules, lock, files and cluster have to say of the recipe."""
     assert checked.file
     file = checked.file
-    carried, found = _carried(file)
+    carried, of_files = _carried(file)
+    found = tuple(first_ones(of_files))
     lock, of_lock = _lock(name, file, read, carried)
     if checked.refused:
         of_lock = ()
@@ -90,7 +92,7 @@ def _rules(
         from rcc.lint.cluster import chosen_topology
 
         topology = chosen_topology(cluster.cluster, file.recipe.topology)
-    found = (*found, *of_lock, *check_rules(file, lock, cluster, topology))
+    found = (*found, *of_lock, *check_rules(file, lock, cluster, topology), *check_keys(file, carried))
     if cluster is not None and not checked.deciding:
         found = (*found, *_resolved(file, cluster, topology, None if has_errors(of_lock) else lock, carried))
     return lock, found

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from rcc.diagnostic import Finding, Label, Severity, finding
+from rcc.diagnostic import Finding, Findings, Label, Severity, finding
 from rcc.engines.flags import engine_data
 from rcc.lint.context import Context, is_plain
+from rcc.recipe.model import RecipeFile
+
+if TYPE_CHECKING:
+    from rcc.resolve.blocks import Carried
 
 _ENGINES = ("custom", "llama-cpp", "sglang", "trtllm", "vllm")
 _DP_ATTENTION_PORTS = 6
@@ -105,6 +110,19 @@ def check_compiler_owned_flag(context: Context) -> Iterator[Finding]:
     from rcc.resolve.checks import check_flags
 
     yield from check_flags(context.file, find_engine(context.recipe.engine))
+
+
+def check_keys(file: RecipeFile, carried: Carried) -> Findings:
+    """The resolver's own findings about keys and files beside the recipe, where a look shows that there may be one."""
+    recipe = file.recipe
+    split = recipe.staging and (recipe.pipeline_parallel_size > 1 or recipe.data_parallel_size > 1)
+    pinned = any(mount.sha256 for mount in recipe.extra_mounts if mount.carried)
+    if not (recipe.healthcheck or recipe.distributed_backend != "mp" or split or pinned):
+        return ()
+    from rcc.engines.registry import BUILT_IN, find_engine
+    from rcc.resolve.keys import check_keys as of_keys
+
+    return tuple(of_keys(file, find_engine(recipe.engine), carried)) if recipe.engine in BUILT_IN else ()
 
 
 def check_lock_missing(context: Context) -> Iterator[Finding]:

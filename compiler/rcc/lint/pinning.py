@@ -28,7 +28,7 @@ _ARCHITECTURES = {"amd64": r"x86[-_]64|x86|amd64", "arm64": r"aarch64|arm64|sbsa
 def check(context: Context) -> Iterator[Finding]:
     """All checks of this family that look at the recipe alone."""
     for key, text in (("docker_image", context.recipe.docker_image), ("staging_image", context.recipe.staging_image)):
-        if text:
+        if text is not None:
             yield from _check_image(context, key, text)
     yield from check_unpinned_revision(context)
     yield from check_unpinned_mount(context)
@@ -48,7 +48,7 @@ def _check_image(context: Context, key: str, text: str) -> Iterator[Finding]:
 
 
 def _bad_reference(context: Context, key: str, text: str, bad: BadReference) -> Finding:
-    place = context.inside((key,), bad.start, max(bad.end, bad.start + 1))
+    place = context.inside((key,), bad.start, max(bad.end, bad.start + 1)) if text else context.place(key)
     help = "write `[registry/]name[:tag][@sha256:…]`"
     return finding("RCC205", f"`{text}` is no image reference: {bad.reason}", place, help=help)
 

@@ -17,9 +17,9 @@ _NAMES = frozenset(
     (
         *("hf", "id", "rank", "nnodes", "port", "topology", "recipe.name", "cluster.name", "head.host", "head.fabric"),
         *("node.name", "node.host", "node.fabric", "node.arch", "node.hca", "node.ifname", "node.gid_index"),
-        *("model.repo", "model.commit", "model.path", "model.host_path"),
     )
 )
+_OF_MODEL = ("repo", "commit", "path", "host_path")
 _PLAIN_KEYS = ("name", "description", "parent_model", "listen", "topology", "user")
 _PINNED_KEYS = ("docker_image", "staging_image", "revision", "model")
 
@@ -51,7 +51,9 @@ def raws(context: Context) -> Iterator[Raw]:
 
 def _names(context: Context) -> frozenset[str]:
     recipe = context.recipe
-    own = {f"models.{one.id}.{key}" for one in recipe.models for key in ("repo", "commit", "path", "host_path")}
+    own = {f"models.{one.id}.{key}" for one in recipe.models for key in _OF_MODEL}
+    if recipe.model is not None:
+        own |= {f"model.{key}" for key in _OF_MODEL}
     own |= {f"staging.{one.id}.{key}" for one in recipe.staging for key in ("dst", "rows", "layout")}
     return _NAMES | own
 

@@ -181,6 +181,23 @@ def test_a_comment_silences_its_line_or_the_next(folder: Path) -> None:
     assert told("port = 1 # rcc: ignore[RCC912] needs a cluster\n") == [], "not looked for, so not unused"
 
 
+@pytest.mark.parametrize("quotes", ['"""', "'''"])
+def test_the_comments_around_a_long_string_count_for_all_of_its_lines(quotes: str, folder: Path) -> None:
+    text = f"{quotes}\na {{{{hff}}}}\nb{quotes}"
+    comment = "# rcc: ignore[RCC302] another tool fills it"
+
+    def told(text: str) -> list[str]:
+        (folder / "x.recipe.toml").write_text(completed(text))
+        return codes(folder, "x.recipe.toml")
+
+    assert told(f"[env]\nA = {text}\n") == ["RCC302"]
+    assert told(f"[env]\nA = {text} {comment}\n") == []
+    assert told(f"[env]\n{comment}\nA = {text}\n") == []
+    assert told(f'entrypoint = [\n"echo",\n{text}, {comment}\n]\n') == []
+    assert told(f"[env]\n{comment}\n\nA = {text}\n") == ["RCC008", "RCC302"]
+    assert told(f"[env]\nA = {text}\n{comment}\n") == ["RCC302", "RCC008"]
+
+
 def test_a_base_is_silenced_by_its_own_comments(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text(completed('[env]\nNCCL_IB_DISABLE = "true" # rcc: ignore[RCC411] known\n'))
     (tmp_path / "x.recipe.toml").write_text('extends = "base.toml"\n')

@@ -1,15 +1,19 @@
-"""Comments that silence findings: `# rcc: ignore[RCC601] reason`, on the line of the finding or the one above it."""
+"""Comments that silence findings: `# rcc: ignore[RCC601] reason`, on the line of the finding or the one above it.
+
+A string that goes over several lines has no room for a comment in it: those around it count for all of its lines.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rcc.codes import CODES
 from rcc.diagnostic import Edit, Finding, Findings, Fix, finding, first_ones
 from rcc.lint.settings import NEVER
 from rcc.source import Place, Source, Span
-from rcc.syntax.scan import comments
+from rcc.syntax.scan import comments, long_strings
 
 _MARK = "rcc:"
 _COMMENT = re.compile(r"#\s*rcc:\s*ignore\[([^\]]*)\]\s*(.*)")
@@ -44,7 +48,8 @@ def silenced(findings: Iterable[Finding], sources: Mapping[str, Source], own: st
         if _MARK in source.text
         for one in _suppressions(source)
     }
-    left = [one for one in findings if not _is_silenced(one, by_line)]
+    long = {name: tuple(_lines_of_strings(source)) for name, source in sources.items() if _MARK in source.text}
+    left = [one for one in findings if not _is_silenced(one, by_line, long)]
     own_comments = (one for (name, _), one in by_line.items() if name == own)
     left.extend(first_ones(complaint for one in own_comments for complaint in _complaints(one, checked)))
     return tuple(left)
@@ -59,13 +64,28 @@ def _suppressions(source: Source) -> list[_Suppression]:
     return found
 
 
-def _is_silenced(one: Finding, by_line: Mapping[tuple[str, int], _Suppression]) -> bool:
+def _lines_of_strings(source: Source) -> Iterator[tuple[int, int]]:
+    """First and last line of every string that goes over several."""
+    for span in long_strings(source.text):
+        first, last = (source.line_column(at)[0] for at in (span.start, span.end))
+        if first != last:
+            yield first, last
+
+
+def _is_silenced(
+    one: Finding,
+    by_line: Mapping[tuple[str, int], _Suppression],
+    long: Mapping[str, Sequence[tuple[int, int]]],
+) -> bool:
     if one.place is None or one.code in NEVER:
         return False
-    line = one.place.line_column[0]
+    name, line = one.place.source.name, one.place.line_column[0]
+    strings = long.get(name, ())
+    at = bisect_right(strings, line, key=lambda one: one[0]) - 1
+    first, last = strings[at] if at >= 0 and strings[at][1] >= line else (line, line)
     silent = False
-    for number in (line, line - 1):
-        suppression = by_line.get((one.place.source.name, number))
+    for number in {last, first, first - 1}:
+        suppression = by_line.get((name, number))
         if suppression is not None and one.code in suppression.codes:
             suppression.used.add(one.code)
             silent = True
@@ -79,7 +99,7 @@ def _complaints(one: _Suppression, checked: frozenset[str]) -> Iterable[Finding]
                 "RCC010",
                 f"rcc has no code `{code}`",
                 one.place(code or None),
-                help="`rcc lint --explain` lists the codes",
+                help="`rcc lint --explain all` lists the codes",
             )
         elif code in checked and code not in one.used:
             message = f"nothing here is {code}, so the comment silences nothing"

@@ -35,6 +35,13 @@ def comments(text: str) -> Iterator[Span]:
             yield Span(match.start(), match.start() + len(match[0].rstrip("\r")))
 
 
+def long_strings(text: str) -> Iterator[Span]:
+    """The strings of a valid text that may go over several lines."""
+    for match in _marks().finditer(text):
+        if match[0].startswith(('"""', "'''")):
+            yield Span(match.start(), match.end())
+
+
 def open_brackets(text: str, end: int) -> list[int]:
     """The brackets before `end` that are open there, the innermost last."""
     found: list[int] = []

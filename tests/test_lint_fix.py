@@ -2,11 +2,13 @@
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import tomli
 
+from rcc.lint.mend import mended
 from rcc.lint.pages import page, section
 from tests.support.cli import Ran, call_rcc
 from tests.support.pages import completed, examples
@@ -104,6 +106,30 @@ def test_a_mended_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> No
     assert (tmp_path / "real.toml").read_text() == MOVED
     assert os.stat(tmp_path / "real.toml").st_mode & 0o777 == 0o640
     assert sorted(path.name for path in tmp_path.iterdir()) == ["real.toml", "x.recipe.toml"]
+
+
+@pytest.mark.parametrize("args", [("lint", "--fix"), ("fmt",)])
+def test_a_file_that_changes_meanwhile_is_left_as_it_is(
+    args: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.recipe.toml"
+    path.write_text(CAPTURED)
+
+    def after_another(work: Callable[..., object]) -> Callable[..., object]:
+        def both(*args: object, **options: object) -> object:
+            path.write_text("# another's\n" + CAPTURED)
+            return work(*args, **options)
+
+        return both
+
+    monkeypatch.setattr("rcc.cli.mending.mended", after_another(mended))
+    monkeypatch.setattr("rcc.lint.layout.laid_out", after_another(lambda _: MOVED))
+    ran = call_rcc(*args, "x.recipe.toml", cwd=tmp_path)
+
+    assert (ran.code, path.read_text()) == (2, "# another's\n" + CAPTURED)
+    assert "RCC007" in ran.text
+    assert "was changed meanwhile" in ran.text
+    assert [one.name for one in tmp_path.iterdir()] == ["x.recipe.toml"]
 
 
 def test_standard_input_is_mended_to_standard_output(tmp_path: Path) -> None:

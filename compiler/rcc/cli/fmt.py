@@ -47,8 +47,10 @@ def command(files: tuple[str, ...], check: bool, diff: bool, stdin_filename: str
         elif not check and name == STDIN:
             click.echo(after.encode(), nl=False)
         elif not check and before != after:
-            rewrite(name, after)
-            say(f"{name} laid out")
+            refused = rewrite(name, before.encode(), after)
+            found.extend(refused)
+            if not refused:
+                say(f"{name} laid out")
     if found:
         tell(found)
     return exit_code(found) or (1 if changed and (check or diff) else 0)

@@ -28,14 +28,14 @@ def mend(run: Run, names: tuple[str, ...], *, unsafe: bool, dry: bool) -> tuple[
             left += run.lint_one(own, before)
             continue
         after, findings = mended(own, text, partial(_lint, run, own), unsafe=unsafe)
-        left += findings
         changed |= after != text
         if dry:
             click.echo(difference(own, text, after), nl=False)
         elif name == "-":
             click.echo(after.encode(), nl=False)
-        elif after != text:
-            rewrite(name, after)
+        elif before is not None and after != text:
+            findings = rewrite(name, before, after) or findings
+        left += findings
     return (1 if dry and changed else 0), left
 
 

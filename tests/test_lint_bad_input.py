@@ -2,7 +2,6 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,12 @@ from rcc.cluster.read import read_cluster
 from rcc.diagnostic import Findings
 from rcc.lint.layout import laid_out
 from rcc.lint.mend import mended
+from rcc.recipe.layers import Read
+from rcc.syntax import tree
 from rcc.syntax.document import MAX_BYTES, read_document
 from tests.support.pages import completed, examples
 from tests.support.paths import CASES, RECIPES, SHARED, needs_shared
+from tools.hostile import CLUSTERS, HEAD, SHAPES, Make, filled
 
 NAMES = ("x.recipe.toml", "cluster.toml", "recipe.lock", "rcc.toml")
 CLUSTER = read_cluster("cluster.toml", (CASES / "ok-cluster.toml").read_bytes())[0]
@@ -32,18 +34,24 @@ assert CLUSTER
 def lint(name: str, data: bytes, *, with_cluster: bool = False) -> Findings:
     """All that linting does with a file, every form of output included; there is no file beside it."""
 
-    def read(path: str) -> bytes:
-        if path == name:
-            return data
-        raise FileNotFoundError(2, "no such file", path)
-
-    found = lint_file(name, read, CLUSTER if with_cluster else None)
+    found = lint_file(name, only(name, data), CLUSTER if with_cluster else None)
     for form in FORMATS:
         render(found, form)
     for one in found:
         if one.place:
             assert 0 <= one.place.span.start <= one.place.span.end <= max(len(one.place.source.text), 1)
     return found
+
+
+def only(name: str, data: bytes) -> Read:
+    """Reads a file that lies alone."""
+
+    def read(path: str) -> bytes:
+        if path == name:
+            return data
+        raise FileNotFoundError(2, "no such file", path)
+
+    return read
 
 
 @needs_shared
@@ -108,50 +116,8 @@ def test_random_bytes(data: bytes, name: str) -> None:
     lint(name, data)
 
 
-HEAD = completed('id = "x"\n')
-
-
-def filled(line: Callable[[int], str], head: str = HEAD, tail: str = "") -> Callable[[int], bytes]:
-    """Makes files of so many bytes, filled with lines."""
-
-    def make(size: int) -> bytes:
-        return "".join([head, *_lines(line, size - len((head + tail).encode())), tail]).encode()
-
-    return make
-
-
-def _lines(line: Callable[[int], str], room: int) -> Iterator[str]:
-    number = 0
-    while (room := room - len(line(number).encode())) >= 0:
-        yield line(number)
-        number += 1
-
-
-LARGE = {
-    "unknown keys": filled(lambda n: f"kk{n} = 1\n"),
-    "unknown variables": filled(lambda n: f'SGLANG_FOO_{n} = "1"\n', HEAD + "[env]\n"),
-    "unknown flags": filled(lambda n: f'"--x{n}",', HEAD + "args = [", "]\n"),
-    "stray words": filled(lambda n: f'"w{n}",', HEAD + "args = [", "]\n"),
-    "owned flags": filled(lambda n: '"--port=1",', HEAD + "args = [", "]\n"),
-    "bad JSON": filled(lambda n: f'"--json-model-override-args","{{x{n}",', HEAD + "args = [", "]\n"),
-    "mounts": filled(lambda n: f'[[extra_mounts]]\nhost = "/a{n}"\ncontainer = "/b/{n}"\n'),
-    "nested mounts": filled(lambda n: f'[[extra_mounts]]\nhost = "/a"\ncontainer = "/{"a/" * 400}{n}"\n'),
-    "staging": filled(lambda n: f'[[staging]]\nkind = "snapshot"\nid = "a{n}"\nsrc = "/a/{n}"\ndst = "/b/{n}"\n'),
-    "scattered": filled(lambda n: f"[a.b{n}]\n[b.c{n}]\n"),
-    "captured": filled(lambda n: f"[m{n}]\nargs = []\n"),
-    "suppressions": filled(lambda n: "# rcc: ignore[RCC601]\n"),
-    "undefined names": filled(lambda n: f'A{n} = "{{{{ hff }}}}"\n', HEAD + "[env]\n"),
-    "tokens": filled(lambda n: f'A{n} = "hf_abcdefghijklmnopqrstuvwxyz{n:08}"\n', HEAD + "[env]\n"),
-    "almost tokens": filled(lambda n: "eyJ-", HEAD + '[env]\nA = "', '"\n'),
-    "a long list": filled(lambda n: "a, ", HEAD + '[env]\nNCCL_IB_HCA = "', '"\n'),
-    "blank": filled(lambda n: "\n", ""),
-    "open": filled(lambda n: "[", ""),
-    "dots": filled(lambda n: "a.", ""),
-}
-
-
-@pytest.mark.parametrize("make", LARGE.values(), ids=LARGE)
-def test_time_grows_with_the_file_and_not_with_its_square(make: Callable[[int], bytes]) -> None:
+@pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
+def test_time_grows_with_the_file_and_not_with_its_square(make: Make) -> None:
     """Four times the text is not nearly sixteen times the time; so the machine's speed does not matter."""
     small, large = make(8 * 1024), make(32 * 1024)
     took(small)
@@ -166,7 +132,7 @@ def test_time_grows_with_the_file_and_not_with_its_square(make: Callable[[int], 
 def took(data: bytes) -> float:
     """Seconds of processor time to lint a file and to tell of it."""
     start = time.process_time()
-    render(lint_file("x.recipe.toml", lambda _: data, None), "full")
+    render(lint_file("x.recipe.toml", only("x.recipe.toml", data), None), "full")
     return time.process_time() - start
 
 
@@ -175,8 +141,64 @@ def test_a_file_that_is_too_large_is_not_read_further(tmp_path: Path) -> None:
 
 
 def test_of_thousands_of_findings_the_first_are_told() -> None:
-    found = lint("x.recipe.toml", LARGE["unknown keys"](MAX_BYTES))
+    found = lint("x.recipe.toml", SHAPES["unknown keys"](MAX_BYTES))
     codes = [one.code for one in found]
 
     assert codes.count("RCC201") == 500
     assert codes.count("RCC011") == 1
+
+
+SEVERAL = {
+    "bases": "RCC007",
+    "bad variable names": "RCC405",
+    "misspelt flags": "RCC503",
+    "scattered tables": "RCC106",
+    "secrets given twice": "RCC206",
+    "shell variables": "RCC308",
+    "tokens": "RCC412",
+    "undefined names": "RCC302",
+}
+
+
+@pytest.mark.parametrize("shape", SEVERAL)
+def test_a_finding_of_one_kind_is_told_some_five_hundred_times(shape: str) -> None:
+    codes = [one.code for one in lint("x.recipe.toml", SHAPES[shape](MAX_BYTES))]
+
+    assert 500 <= codes.count(SEVERAL[shape]) <= 501
+    assert "RCC011" in codes
+
+
+def test_nodes_of_one_name_are_told_some_five_hundred_times() -> None:
+    codes = [one.code for one in lint("cluster.toml", CLUSTERS["nodes of one name"](MAX_BYTES))]
+
+    assert (codes.count("RCC901"), codes.count("RCC011")) == (500, 1)
+
+
+def test_an_error_is_told_also_behind_thousands_of_warnings() -> None:
+    """What is not told never decides the exit code."""
+    variables = filled(lambda n: f'A{n} = "$HOME"\n', "[env]\n", 'Z = "{{ hff }}"\n')
+    found = lint("x.recipe.toml", variables(MAX_BYTES))
+
+    assert [one.code for one in found].count("RCC308") == 500
+    assert [one.code for one in found if one.severity.name == "ERROR"] == ["RCC302"]
+
+
+def test_bad_templates_of_one_string_are_told_twenty_times() -> None:
+    data = (HEAD + '[env]\nA = "' + "{{ ! }}" * 5_000 + '"\n').encode()
+
+    assert [one.code for one in lint("x.recipe.toml", data)].count("RCC301") == 20
+
+
+def test_of_a_broken_file_the_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    parse = tree.parse_flat
+
+    def counted(text: str) -> tree.Tree:
+        parsed.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(tree, "parse_flat", counted)
+    found = lint("x.recipe.toml", SHAPES["an array that is never closed"](MAX_BYTES))
+
+    assert [one.code for one in found] == ["RCC003"]
+    assert len(parsed) == 1

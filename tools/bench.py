@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools import bench_fetch, bench_staging
+from tools import bench_fetch, bench_hostile, bench_staging
 from tools.clean import write_clean_recipe, write_group, write_pinned_recipe
 
 RCC = (sys.executable, str(Path(sys.executable).with_name("rcc")))
@@ -125,7 +125,12 @@ def _tell(what: str, value: float, at_most: float, unit: str) -> bool:
     return late
 
 
-PARTS = {"commands": _commands, "fetch": bench_fetch.main, "staging": bench_staging.main}
+PARTS = {
+    "commands": _commands,
+    "hostile": bench_hostile.main,
+    "fetch": bench_fetch.main,
+    "staging": bench_staging.main,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from itertools import islice
 
 from rcc.codes import CODES
 from rcc.quick import dataclass
@@ -102,13 +103,25 @@ MOST = 500
 
 
 def first_ones(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The first findings of a kind, and, where there are more, one that says so; the others are not even made."""
+    """The first findings of a kind, and, where there are more, one that says so and the first that is graver.
+
+    So the gravest is always told. Once it is, the others are not even made.
+    """
+    gravest = Severity.INFO
     for number, one in enumerate(findings):
         if number == MOST:
             message = f"there are more than {MOST} findings like this one"
             yield finding("RCC011", message, one.place, help="mend the others first")
+        if number >= MOST and gravest is Severity.ERROR:
             return
-        yield one
+        if number < MOST or one.severity > gravest:
+            yield one
+        gravest = max(gravest, one.severity)
+
+
+def enough(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Of the findings of one rule, all as grave, as many as show `first_ones` that there are more."""
+    return islice(findings, MOST + 1)
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rcc.cluster.keys import CLUSTER_SHAPE, LANGUAGE
 from rcc.cluster.model import Cluster, ClusterFile, Node
-from rcc.diagnostic import Finding, Findings, Label, finding, has_errors, in_order
+from rcc.diagnostic import Finding, Findings, Label, finding, first_ones, has_errors, in_order
 from rcc.recipe.refusal import refused
 from rcc.recipe.shape import Problems
 from rcc.syntax.document import Document, read_document
@@ -22,7 +22,7 @@ def read_cluster(name: str, data: bytes) -> tuple[ClusterFile | None, Findings]:
     if problems:
         found = (*found, *refused(document, problems, LANGUAGE))
     if isinstance(cluster, Cluster):
-        found = (*found, *_duplicates(document, cluster))
+        found = (*found, *first_ones(_duplicates(document, cluster)))
     if has_errors(found) or not isinstance(cluster, Cluster):
         return None, in_order(found)
     return ClusterFile(cluster, document), in_order(found)

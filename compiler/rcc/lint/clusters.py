@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rcc.cluster.keys import LANGUAGE
 from rcc.cluster.model import ClusterFile
 from rcc.cluster.read import read_cluster
-from rcc.diagnostic import Finding, Findings, finding, first_ones
+from rcc.diagnostic import Finding, Findings, enough, finding, first_ones
 from rcc.hardware import BUILT_IN
 from rcc.lint import environment, nccl, order, secrets
 from rcc.lint.cluster import check_fabric, chosen_topology, profiles
@@ -34,8 +34,10 @@ def check_cluster(name: str, data: bytes) -> tuple[Document | None, Findings]:
 
 def _check_profiles(document: Document) -> Iterator[Finding]:
     """The rules for environments, also where something else in the file is refused."""
-    for variables in profiles(document):
-        yield from environment.check(variables)
+    all_of_them = tuple(profiles(document))
+    yield from enough(environment.check_misspelt_variable(*all_of_them))
+    for variables in all_of_them:
+        yield from environment.check_values(variables)
         yield from nccl.check(variables)
 
 

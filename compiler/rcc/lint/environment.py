@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rcc.diagnostic import Finding, Label, finding
+from rcc.diagnostic import Finding, Label, enough, finding
 from rcc.engines.flags import WITH_TABLES, known_variables
 from rcc.lint.nccl_table import PREFIX, is_number, nccl_variables
 from rcc.lint.variables import Variables
@@ -24,8 +24,13 @@ _INTERFACES = (
 
 def check(variables: Variables) -> Iterator[Finding]:
     """All checks of this family that need no recipe."""
-    yield from check_variable_name(variables)
-    yield from check_misspelt_variable(variables)
+    yield from enough(check_misspelt_variable(variables))
+    yield from check_values(variables)
+
+
+def check_values(variables: Variables) -> Iterator[Finding]:
+    """All but the search for misspelt names, which is made once for all profiles of a file."""
+    yield from enough(check_variable_name(variables))
     yield from check_hca_lists_differ(variables)
     yield from check_interfaces_differ(variables)
     yield from check_gloo_interface(variables)
@@ -40,14 +45,14 @@ def check_variable_name(variables: Variables) -> Iterator[Finding]:
             yield finding("RCC405", message, variables.place(name, "key"), help="use letters, digits and `_`")
 
 
-def check_misspelt_variable(variables: Variables) -> Iterator[Finding]:
+def check_misspelt_variable(*several: Variables) -> Iterator[Finding]:
     """RCC406: an engine's own prefix, and a name that it does not read but nearly so."""
-    unknown = [one for one in variables if one.startswith(_PREFIXES) and _is_unknown(one)]
+    unknown = [(own, one) for own in several for one in own if one.startswith(_PREFIXES) and _is_unknown(one)]
     if not unknown:
         return
     from rcc.lint.known_variables import known_like
 
-    for index, name in enumerate(unknown):
+    for index, (variables, name) in enumerate(unknown):
         near = known_like(name, thorough=index < _THOROUGH)
         if near:
             place = variables.place(name, "key")

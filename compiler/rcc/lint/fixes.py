@@ -89,7 +89,7 @@ def _to_owner(document: Document, finding: Finding) -> Fix | None:
     if found is None or owner is None:
         return None
     headers = [one for one in document.tree.statements if isinstance(one, Header) and len(one.key) == 1]
-    owners = [one for one in headers if one.key[0].name == owner[1]]
+    owners = [one for one in headers if one.key[0] == owner[1]]
     above = [one for one in owners if one.line.start < found.line.start]
     fix = move_under(document.tree, found, (above or owners)[-1 if above else 0]) if owners else None
     return replace(fix, safe=len(owners) == 1) if fix else None
@@ -97,7 +97,7 @@ def _to_owner(document: Document, finding: Finding) -> Fix | None:
 
 def _double_brackets(document: Document, finding: Finding) -> Fix | None:
     header = _header(document, finding)
-    return Fix((rename_header(header, [one.name for one in header.key], array=True),)) if header else None
+    return Fix((rename_header(header, header.key, array=True),)) if header else None
 
 
 def _to_siblings(document: Document, finding: Finding) -> Fix | None:
@@ -107,7 +107,7 @@ def _to_siblings(document: Document, finding: Finding) -> Fix | None:
     if header is None:
         return None
     index = headers.index(header)
-    siblings = [number for number in range(index) if headers[number].key[0].name == header.key[0].name]
+    siblings = [number for number in range(index) if headers[number].key[0] == header.key[0]]
     text = document.source.text
     end = headers[index + 1].block.start if index + 1 < len(headers) else len(text)
     section = text[header.block.start : end]

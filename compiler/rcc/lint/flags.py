@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rcc.diagnostic import Finding, Label, finding
+from rcc.diagnostic import Finding, Label, enough, finding
 from rcc.engines.flags import FlagTable, Occurrence, flag_table
 from rcc.lint.context import Context, is_plain
 from rcc.lint.flag_values import check_values, flag_place, value_place
@@ -39,8 +39,8 @@ def check(context: Context) -> Iterator[Finding]:
             yield from check_ambiguous_flag(context, one)
         elif not one.spelled:
             yield from check_word(context, table, one, context.flags[number - 1] if number else None)
-    yield from check_unknown_flag(context, table)
-    yield from check_repeated_flag(context)
+    yield from enough(check_unknown_flag(context, table))
+    yield from enough(check_repeated_flag(context))
     yield from check_kv_pool_by_free_memory(context)
 
 

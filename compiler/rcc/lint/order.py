@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from rcc.diagnostic import Finding, Findings, Label, finding
+from rcc.diagnostic import Finding, Findings, Label, enough, finding
 from rcc.recipe.shape import Language, dotted
-from rcc.source import Path, Place
+from rcc.source import Path, Place, Span
 from rcc.syntax.document import Document
 
 # Top-level keys that nobody takes notes under.
@@ -37,7 +37,7 @@ _OF_MOUNTS = frozenset(("container", "dst", "host", "read_only", "src"))
 def check(document: Document, language: Language) -> Iterator[Finding]:
     """All checks of this family that a file which can be read needs; the reader has found what it refuses."""
     if _may_be_scattered(document.source.text):
-        yield from check_scattered_table(document)
+        yield from enough(check_scattered_table(document))
     if language.schema == "cluster":
         yield from check_belongs_to_last(document)
     for path in _free_tables(document.values, language):
@@ -54,19 +54,15 @@ def _may_be_scattered(text: str) -> bool:
 
 def check_scattered_table(document: Document) -> Iterator[Finding]:
     """RCC106: siblings that stand apart are read apart, and the next change is made to one of them."""
-    from rcc.syntax.nodes import Header
-
-    headers = [one for one in document.tree.statements if isinstance(one, Header)]
-    last: dict[str, int] = {}
-    for index, header in enumerate(headers):
-        root = header.key[0].name
-        if root in last and last[root] != index - 1:
-            sibling = headers[last[root]]
-            label = Label(Place(document.source, sibling.span), "its sibling")
+    last: dict[str, tuple[int, Span]] = {}
+    for index, (root, span) in enumerate(document.tree.headers()):
+        before, sibling = last.get(root, (index - 1, span))
+        if before != index - 1:
+            label = Label(Place(document.source, sibling), "its sibling")
             message = f"`{root}` goes on here, far from its siblings"
             help = "move it to them; `rcc fmt` does so"
-            yield finding("RCC106", message, Place(document.source, header.span), labels=[label], help=help)
-        last[root] = index
+            yield finding("RCC106", message, Place(document.source, span), labels=[label], help=help)
+        last[root] = (index, span)
 
 
 def check_belongs_to_last(document: Document) -> Iterator[Finding]:

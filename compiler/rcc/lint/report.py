@@ -1,4 +1,4 @@
-"""From what was found to what is told: each problem once, silenced ones not at all, secrets never shown."""
+"""From what was found to what is told: each problem once, silenced ones not at all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from rcc.codes import CODES
 from rcc.diagnostic import Finding, Findings, Severity, in_order
-from rcc.source import Source
 from rcc.syntax.document import Document
 
 # A finding of the first kind is no news where one of the others stands in the same line.
@@ -60,25 +59,4 @@ def finished(
         from rcc.lint.fixes import with_fixes
 
         found = with_fixes(found, own)
-    return _without_secrets(found, sources)
-
-
-def _without_secrets(findings: Findings, sources: dict[str, Source]) -> Findings:
-    names = {one.place.source.name for one in findings if one.code == "RCC412" and one.place}
-    if not names:
-        return findings
-    from rcc.lint.secrets import hidden
-
-    hidden_sources = {name: hidden(sources[name], findings) for name in names if name in sources}
-    return tuple(_moved(one, hidden_sources) for one in findings)
-
-
-def _moved(one: Finding, sources: dict[str, Source]) -> Finding:
-    from dataclasses import replace
-
-    labels = tuple(
-        replace(label, place=replace(label.place, source=sources.get(label.place.source.name, label.place.source)))
-        for label in one.labels
-    )
-    place = one.place and replace(one.place, source=sources.get(one.place.source.name, one.place.source))
-    return replace(one, place=place, labels=labels)
+    return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from rcc.diagnostic import Finding, finding
-from rcc.source import Path, Place, Source, Span
+from rcc.source import Path, Place, Span
 from rcc.syntax.document import Document
 
 # What a token begins with, what it is, and what follows; no other character of a word stands before it.
@@ -27,29 +27,38 @@ _TOKENS = (
 )
 _WORD = re.compile(r"[A-Za-z0-9_-]")
 _NAMES = ("token", "secret", "password", "passwd", "key")
-_SHORTEST = 16
+_DASHES = 2
+SHORTEST = 16
 _BITS_A_CHARACTER = 3.2
 
 
 def check_secret_in_clear(document: Document) -> Iterator[Finding]:
     """RCC412: what looks like a secret by its form, also in a comment; or by its name and its randomness."""
     by_name = _by_name(document, document.values, ()) if _names_a_secret(document.source.text.lower()) else ()
-    told = [*_by_form(document.source), *by_name]
+    told = [*((Place(document.source, span), what) for span, what in by_form(document.source.text)), *by_name]
     for place, what in {place.span.start: (place, what) for place, what in reversed(told)}.values():
         help = "revoke it, remove it, and name the variable in `secrets`: its value then stays on the node"
         yield finding("RCC412", f"{what} stands here in clear", place, help=help)
 
 
-def _by_form(source: Source) -> Iterator[tuple[Place, str]]:
-    text = source.text
+def by_form(text: str) -> Iterator[tuple[Span, str]]:
+    """Where tokens stand in a text, and of what kind each is."""
     for start, what, form in _TOKENS:
         at = text.find(start)
         while at >= 0:
             end = at + len(start)
-            match = None if at and _WORD.match(text, at - 1) else re.compile(form).match(text, end)
+            match = re.compile(form).match(text, end) if _begins(text, at) else None
             if match:
-                yield Place(source, Span(at, match.end())), what
+                yield Span(at, match.end()), what
             at = text.find(start, match.end() if match else end)
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether no word goes on here; dashes as before a flag belong to none."""
+    first = at
+    while first and text[first - 1] == "-" and at - first < _DASHES:
+        first -= 1
+    return not first or not _WORD.match(text, first - 1)
 
 
 def _names_a_secret(text: str) -> bool:
@@ -74,7 +83,7 @@ def _by_name(document: Document, values: Any, path: Path) -> Iterator[tuple[Plac
             yield from _by_name(document, value, (*path, step))
         elif isinstance(value, str):
             flag, _, joined = value.partition("=") if value[:1] == "-" else (str(name), "", value)
-            if len(joined) >= _SHORTEST and _is_secret_name(flag) and is_random(joined):
+            if len(joined) >= SHORTEST and _is_secret_name(flag) and is_random(joined):
                 place = document.string_place((*path, step), len(value) - len(joined), len(value))
                 yield place, f"the value of `{flag}`"
         before = value if isinstance(value, str) else ""
@@ -93,13 +102,3 @@ def is_random(text: str) -> bool:
 
     counts = Counter(text).values()
     return -sum(count / len(text) * log2(count / len(text)) for count in counts) >= _BITS_A_CHARACTER
-
-
-def hidden(source: Source, findings: Iterable[Finding]) -> Source:
-    """The source with every secret's characters replaced, so that no excerpt of it shows one."""
-    spans = {one.place.span for one in findings if one.code == "RCC412" and one.place}
-    pieces, position = [], 0
-    for span in sorted(spans, key=lambda one: one.start):
-        pieces += [source.text[position : span.start], "*" * (span.end - max(span.start, position))]
-        position = max(span.end, position)
-    return Source(source.name, "".join([*pieces, source.text[position:]]))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
-from rcc.diagnostic import Finding, Findings, finding
+from rcc.diagnostic import Finding, Findings, finding, first_ones
 from rcc.source import Path, Place, whole
 from rcc.syntax.document import Document, Part, read_document
 
@@ -115,7 +115,7 @@ class _Reading:
 
     def run(self, name: str) -> tuple[Layers | None, Findings]:
         complete = self._add(name, (), None)
-        return (Layers(tuple(self._documents.values())) if complete else None), tuple(self._found)
+        return (Layers(tuple(self._documents.values())) if complete else None), tuple(first_ones(self._found))
 
     def _add(self, name: str, above: tuple[str, ...], stated: Callable[[], Place] | None) -> bool:
         if name in above:

@@ -48,7 +48,7 @@ def move_to_top(tree: Tree, assignment: Assignment) -> Fix | None:
     None where there is no header, or the top level has the key already.
     """
     first = next((one for one in tree.statements if isinstance(one, Header)), None)
-    if first is None or tree.span((assignment.key[0].name,)):
+    if first is None or tree.span((assignment.key[0],)):
         return None
     newline = line_end(tree.text)
     moved = _whole_lines(tree, assignment.block, newline)
@@ -69,7 +69,7 @@ def move_under(tree: Tree, assignment: Assignment, header: Header) -> Fix | None
 
     None where the header's table has the key already.
     """
-    if tree.span((*header.path, assignment.key[0].name)):
+    if tree.span((*header.path, assignment.key[0])):
         return None
     own = [one for one in tree.statements if isinstance(one, Assignment) and one.header is header]
     at = own[-1].line.end if own else header.line.end

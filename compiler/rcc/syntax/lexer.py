@@ -56,7 +56,7 @@ class ParsingLexer(Lexer):
         shown = (one for one in conf.terminals if one.name not in conf.ignore)
         self._terminals = sorted(shown, key=lambda one: (-one.priority, one.name))
         ignored = (conf.terminals_by_name[name].pattern.to_regexp() for name in sorted(conf.ignore))
-        self._blanks = f"(?:{'|'.join(ignored)})*+"
+        self._blanks = f"(?:{'|'.join(ignored)})*"
         self._states: dict[Any, _State] = {}
 
     def lex(self, lexer_state: LexerState, parser_state: Any) -> Iterator[lark.Token]:
@@ -81,10 +81,10 @@ class ParsingLexer(Lexer):
                 if kind not in state.reductions:
                     raise UnexpectedError(position, frozenset((*state.shifts, *state.reductions)))
                 size, make, rule = state.reductions[kind]
-                first = len(values) - size
-                values[first:] = (make(values[first:]),)
-                del states[first + 1 :]
-                state = states[first].after[rule]
+                made = make(values[-size:])  # a rule without parts ends only before the end, which is lark's
+                del values[-size:], states[-size:]
+                values.append(made)
+                state = states[-1].after[rule]
                 states.append(state)
             values.append(match)
             states.append(following)

@@ -5,16 +5,8 @@ from __future__ import annotations
 from rcc.quick import dataclass
 from rcc.source import Path, Span
 
-
-@dataclass(frozen=True, slots=True)
-class KeyPart:
-    """One part of a dotted key: its name, and where it stands with its quotes."""
-
-    name: str
-    span: Span
-
-
-Key = tuple[KeyPart, ...]
+Key = tuple[str, ...]
+"""The names that a dotted key is made of."""
 
 
 @dataclass(frozen=True, slots=True)

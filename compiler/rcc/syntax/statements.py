@@ -6,7 +6,7 @@ import re
 
 from rcc.source import Path, Span
 from rcc.syntax.lexer import Token
-from rcc.syntax.nodes import Assignment, Blank, Comment, Header, Key, KeyPart, Statement
+from rcc.syntax.nodes import Assignment, Blank, Comment, Header, Key, Statement
 from rcc.syntax.tables import Opening, Pair, name_of, span_of
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -32,7 +32,7 @@ class Layout:
         """Takes the next assignment."""
         span, key = span_of(found), _key(found.key)
         line, block = self._lines(span)
-        path = (*(self._header.path if self._header else ()), *(part.name for part in key))
+        path = (*(self._header.path if self._header else ()), *key)
         self._statements.append(Assignment(line, block, span, key, span_of(found.value), path, self._header))
 
     def finish(self) -> tuple[Statement, ...]:
@@ -51,7 +51,8 @@ class Layout:
             if not isinstance(statement, Comment):
                 break
             first = statement.line.start
-        return Span(start, end), Span(first, end)
+        line = Span(start, end)
+        return line, line if first == start else Span(first, end)
 
     def _between(self, end: int) -> None:
         """Accounts for the lines before `end`: comments and empty lines."""
@@ -66,4 +67,4 @@ class Layout:
 
 
 def _key(tokens: list[Token]) -> Key:
-    return tuple(KeyPart(name_of(one), span_of(one)) for one in tokens)
+    return tuple([name_of(one) for one in tokens])

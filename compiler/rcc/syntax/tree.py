@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache, cached_property
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ from rcc.syntax.scalars import read_scalar
 from rcc.syntax.scan import check_depth
 from rcc.syntax.statements import Layout
 from rcc.syntax.strings import locate
-from rcc.syntax.tables import ArrayValue, Entry, Opening, Pair, Table, TableArray, Tables, content_of, span_of
+from rcc.syntax.tables import ArrayValue, Entry, Opening, Pair, Table, TableArray, Tables, content_of, name_of, span_of
 
 Part = Literal["key", "value", "header"]
 
@@ -44,6 +45,10 @@ class Tree:
             else:
                 layout.assign(one)
         return layout.finish()
+
+    def headers(self) -> Iterator[tuple[str, Span]]:
+        """The first name of every header and its place, in order."""
+        return ((name_of(one.key[0]), span_of(one)) for one, _ in self._found if isinstance(one, Opening))
 
     def span(self, path: Path, part: Part = "value") -> Span | None:
         """Where the value at `path` stands, its key, or the header that it stands under.

@@ -1,0 +1,51 @@
+"""How long `rcc lint` takes, a process each, for the largest files that it reads, when nothing in them is right."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rcc.syntax.document import MAX_BYTES
+from tools.hostile import CLUSTERS, SHAPES, Make
+
+RCC = (sys.executable, str(Path(sys.executable).with_name("rcc")))
+AT_MOST = 1.0
+BUG = 3
+
+
+def main() -> bool:
+    """Prints a line a file; whether one takes more processor time than it may."""
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        _seconds(work, "warm.recipe.toml", b"name = 1\n")  # the parser's tables are made once for a user
+        late = [_tell(work, "recipe.toml", *shape) for shape in SHAPES.items()]
+        late += [_tell(work, "cluster.toml", *shape) for shape in CLUSTERS.items()]
+    return any(late)
+
+
+def _tell(work: Path, file: str, shape: str, make: Make) -> bool:
+    took = min(_seconds(work, file, make(MAX_BYTES)) for _ in range(2))
+    late = took > AT_MOST
+    told = f"{took:.2f} s (at most {AT_MOST:g} s){'  TOO SLOW' if late else ''}"
+    print(f"rcc lint, 128 KiB, {shape:<32} {told}")
+    return late
+
+
+def _seconds(work: Path, file: str, data: bytes) -> float:
+    """Seconds of processor time, which other programs on the machine do not change much."""
+    (work / file).write_bytes(data)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    env = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
+    done = subprocess.run((*RCC, "lint", file), cwd=work, env=env, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode == BUG:
+        raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:])
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,8 +12,16 @@ FORMATS = {"full": "full", "concise": "concise", "json": "as_json", "sarif": "sa
 
 
 def render(findings: Iterable[Finding], form: str = "full", *, color: bool = False) -> str:
-    """The findings in output order, each once; ends with a newline unless there is nothing to say."""
+    """The findings in output order, each once, without secrets; ends with a newline unless there is nothing to say."""
     module = import_module(f"rcc.cli.render.{FORMATS[form]}")
-    ordered: Findings = in_order(findings)
-    text: str = module.render(ordered, color)
+    text: str = module.render(presentable(in_order(findings)), color)
     return text
+
+
+def presentable(findings: Findings) -> Findings:
+    """The findings as any output may hold them, with no secret anywhere."""
+    if not findings:
+        return ()
+    from rcc.cli.render.masked import masked  # nothing to say needs nothing masked
+
+    return masked(findings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from rcc.cli.render import presentable
 from rcc.diagnostic import Finding, Findings
 from rcc.source import Place
 
@@ -13,12 +14,12 @@ VERSION = 1
 
 def render(findings: Findings, color: bool) -> str:
     """`{"version": 1, "findings": [...]}` in ASCII, indented, with a final newline."""
-    return json.dumps({"version": VERSION, "findings": records(findings)}, indent=2) + "\n"
+    return json.dumps({"version": VERSION, "findings": [*map(_record, findings)]}, indent=2) + "\n"
 
 
 def records(findings: Findings) -> list[dict[str, Any]]:
-    """The findings as JSON values, for commands whose output holds more."""
-    return [_record(one) for one in findings]
+    """The findings as JSON values without secrets, for commands whose output holds more."""
+    return [_record(one) for one in presentable(findings)]
 
 
 def _record(one: Finding) -> dict[str, Any]:

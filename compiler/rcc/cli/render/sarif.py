@@ -68,7 +68,7 @@ def _result(one: Finding, index: int, fingerprint: str) -> dict[str, Any]:
     }
     if one.labels:
         result["relatedLocations"] = [{**_location(at.place), "message": {"text": at.text}} for at in one.labels]
-    if one.fix and one.place:
+    if one.fix and one.fix.edits and one.place:
         result["fixes"] = [_fix(one.place.source, one.fix.edits)]
     return result
 

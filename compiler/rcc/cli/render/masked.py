@@ -1,0 +1,134 @@
+"""Findings as they may be shown: every output form gets them from here, and nothing in them looks like a secret."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Iterable, Iterator
+from itertools import chain, takewhile
+
+from rcc.diagnostic import Finding, Findings, Fix, Label
+from rcc.lint.secrets import SHORTEST, by_form, is_random
+from rcc.quick import replace
+from rcc.source import Place, Source, Span
+
+_NAMED = re.compile(
+    r"(?:token|secret|password|passwd|key)[\"']{0,3}\s*[=:,]\s*"
+    r"(?:\"{3}(.*?)\"{3}|'{3}(.*?)'{3}|\"((?:\\.|[^\"\\\n])*)|'([^'\n]*)|([^\s\"'`,\]}#]+))",
+    re.IGNORECASE | re.DOTALL,
+)
+_PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]|\\n)*")
+_TELLING = 8
+"""From how many code points on the beginning of a secret is not shown either: messages cut long values."""
+_LONGEST = 4096
+
+
+def masked(findings: Findings) -> Findings:
+    """The findings with `*` for every character of a secret, in texts and in the sources that excerpts are cut from."""
+    masks = _Masks(findings)
+    return tuple(masks.finding(one) for one in findings)
+
+
+class _Masks:
+    """The masked form of each source, and the secrets that stand in it."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._found: dict[str, set[Span]] = {}
+        self._known: dict[int, tuple[Source, list[str]]] = {}
+        for one in findings:
+            if one.code == "RCC412" and one.place:
+                self._found.setdefault(one.place.source.name, set()).add(one.place.span)
+
+    def finding(self, one: Finding) -> Finding:
+        """A finding that may be shown."""
+        places = [place for place in (one.place, *(label.place for label in one.labels)) if place]
+        lists = {id(place.source): self._source(place.source)[1] for place in places}.values()
+        secrets = sorted(chain.from_iterable(lists)) if len(lists) > 1 else next(iter(lists), [])
+
+        def text(told: str) -> str:
+            return _masked(told, secrets)
+
+        return replace(
+            one,
+            message=text(one.message),
+            place=one.place and self._place(one.place),
+            label=one.label and text(one.label),
+            labels=tuple(Label(self._place(label.place), text(label.text)) for label in one.labels),
+            notes=tuple(map(text, one.notes)),
+            help=one.help and text(one.help),
+            fix=one.fix and _fix(one.fix, secrets),
+        )
+
+    def _place(self, place: Place) -> Place:
+        source = self._source(place.source)[0]
+        return place if source is place.source else Place(source, place.span)
+
+    def _source(self, source: Source) -> tuple[Source, list[str]]:
+        if id(source) not in self._known:
+            text = source.text
+            spans = {*_by_form(text), *_by_name(text), *self._found.get(source.name, ())}
+            secrets = sorted({text[span.start : span.end] for span in spans})
+            spans.update(again for secret in secrets for again in _occurrences(text, secret))
+            hidden = Source(source.name, _starred(text, spans)) if spans else source
+            self._known[id(source)] = (hidden, secrets)
+        return self._known[id(source)]
+
+
+def _fix(fix: Fix, secrets: list[str]) -> Fix:
+    """The fix, which nobody may read where it would write a secret: it is told of, and its edits are not."""
+    shown = all(_masked(edit.text, secrets) == edit.text for edit in fix.edits)
+    return fix if shown else replace(fix, edits=())
+
+
+def _masked(text: str, secrets: list[str]) -> str:
+    """The text without what looks like a secret, and without the beginnings of the secrets that are known."""
+    spans = [*_by_form(text), *(_pieces(text, secrets) if secrets else ())]
+    return _starred(text, spans) if spans else text
+
+
+def _by_form(text: str) -> Iterator[Span]:
+    """Tokens, and private keys with what follows their first line."""
+    yield from (span for span, _ in by_form(text))
+    if "PRIVATE KEY" in text:
+        yield from (Span(*match.span()) for match in _PRIVATE_KEY.finditer(text))
+
+
+def _by_name(text: str) -> Iterator[Span]:
+    """Random values behind names that say they are secret; the text need not be TOML, which often is the finding."""
+    for match in _NAMED.finditer(text):
+        group = match.lastindex
+        if group and len(match[group]) >= SHORTEST and is_random(match[group]):
+            yield Span(*match.span(group))
+
+
+def _occurrences(text: str, secret: str) -> Iterator[Span]:
+    at = text.find(secret)
+    while at >= 0:
+        yield Span(at, at + len(secret))
+        at = text.find(secret, at + len(secret))
+
+
+def _pieces(text: str, secrets: list[str]) -> Iterator[Span]:
+    """Where a secret begins; `secrets` are sorted, so that the one which agrees longest stands beside the place."""
+    at = 0
+    while at <= len(text) - _TELLING:
+        here = text[at : at + _LONGEST]
+        near = bisect(secrets, here)
+        length = max(_agreement(here, one) for one in secrets[max(near - 1, 0) : near + 1])
+        if length >= _TELLING:
+            yield Span(at, at + length)
+        at += length if length >= _TELLING else 1
+
+
+def _agreement(one: str, other: str) -> int:
+    """How many code points two texts have in common at their beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _starred(text: str, spans: Iterable[Span]) -> str:
+    """The text with stars in these places, its lines as long as before."""
+    pieces, position = [], 0
+    for span in sorted(spans, key=lambda one: (one.start, one.end)):
+        pieces += [text[position : span.start], re.sub(r"[^\r\n]", "*", text[max(span.start, position) : span.end])]
+        position = max(span.end, position)
+    return "".join([*pieces, text[position:]])

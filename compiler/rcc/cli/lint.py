@@ -140,8 +140,7 @@ class _Run:
         def read(path: str) -> bytes:
             if path == name and data is not None:
                 return data
-            with open(path, "rb") as file:
-                return file.read(_MOST)
+            return _read(path)
 
         found = lint_file(name, read, self.cluster)
         choices, of_settings = choices_for(name)
@@ -150,17 +149,28 @@ class _Run:
 
 
 _MOST = 64 << 20
+_USUAL = 64 << 10
+
+
+def _read(path: str) -> bytes:
+    """A file's bytes, at most `_MOST`; to make room for so many takes longer than to read a recipe. Raises OSError."""
+    with open(path, "rb") as file:
+        data = file.read(_USUAL)
+        return data + file.read(_MOST - _USUAL) if len(data) == _USUAL else data
 
 
 def _read_cluster(name: str) -> tuple[ClusterFile | None, tuple[Finding, ...]]:
-    from rcc.cluster.read import read_cluster
+    from rcc.cluster.read import cluster_of
+    from rcc.lint.order import renamed
+    from rcc.syntax.document import read_document
 
     try:
-        with open(name, "rb") as file:
-            data = file.read(_MOST)
+        data = _read(name)
     except OSError as error:
         raise click.UsageError(f"cannot read `{name}`: {(error.strerror or '').lower()}") from error
-    return read_cluster(name, data)
+    document, found = read_document(name, data)
+    cluster, more = cluster_of(document) if document else (None, ())
+    return cluster, renamed((*found, *more))
 
 
 def _each_once(found: Iterable[Finding]) -> list[Finding]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Finding, Findings, finding, first_ones, has_errors
 from rcc.lint.agreement import check_keys
-from rcc.lint.check import Checked, check_recipe, check_rules
+from rcc.lint.check import check_recipe, check_rules
 from rcc.lint.kind import kind_of
-from rcc.lint.report import elsewhere, finished
+from rcc.lint.report import finished, sure
 from rcc.source import whole
 
 if TYPE_CHECKING:
@@ -69,23 +69,20 @@ def _lint_recipe(name: str, read: Read, cluster: ClusterFile | None) -> Findings
         found = renamed(found)
     if checked.file is None:
         return finished(found, [own] if own else [], own, cluster=False, lock=False)
-    lock, more = _rules(name, read, checked, cluster)
-    if checked.refused:
-        more = elsewhere(more, found)
+    lock, more = _rules(name, read, checked.file, cluster)
+    more = sure(more, found, checked.file.lost | (cluster.lost if cluster else frozenset()))
     documents = [*checked.file.layers.documents, *([cluster.document] if cluster and cluster.document else [])]
     return finished((*found, *more), documents, own, cluster=cluster is not None, lock=lock is not None)
 
 
 def _rules(
-    name: str, read: Read, checked: Checked, cluster: ClusterFile | None
+    name: str, read: Read, file: RecipeFile, cluster: ClusterFile | None
 ) -> tuple[Lock | None, tuple[Finding, ...]]:
     """The lock beside the recipe, and what rules, lock, files and cluster have to say of the recipe."""
-    assert checked.file
-    file = checked.file
     carried, of_files = _carried(file)
     found = tuple(first_ones(of_files))
     lock, of_lock = _lock(name, file, read, carried)
-    if checked.refused:
+    if file.lost:
         of_lock = ()
     topology = None
     if cluster is not None:
@@ -93,9 +90,13 @@ def _rules(
 
         topology = chosen_topology(cluster.cluster, file.recipe.topology)
     found = (*found, *of_lock, *check_rules(file, lock, cluster, topology), *check_keys(file, carried))
-    if cluster is not None and not checked.deciding:
+    if cluster is not None and file.lost.isdisjoint(_DECIDING):
         found = (*found, *_resolved(file, cluster, topology, None if has_errors(of_lock) else lock, carried))
     return lock, found
+
+
+# Without these nothing can be said of how the recipe would run.
+_DECIDING = frozenset(("engine", "model", "models", "required_nodes"))
 
 
 def _carried(file: RecipeFile) -> tuple[Mapping[str, ResolvedFile], Findings]:

@@ -86,10 +86,14 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class ClusterFile:
-    """A cluster and the file that it was read from; `document` is None for the built-in one-node cluster."""
+    """A cluster and the file that it was read from; `document` is None for the built-in one-node cluster.
+
+    A linter gets a refused one as well: `lost` then names the top-level keys of which something could not be read.
+    """
 
     cluster: Cluster
     document: Document | None
+    lost: frozenset[str] = frozenset()
 
     def place(self, path: Path, part: Part = "value") -> Place | None:
         """Where a value stands, where there is a file."""

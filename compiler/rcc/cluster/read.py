@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rcc.cluster.keys import CLUSTER_SHAPE, LANGUAGE
 from rcc.cluster.model import Cluster, ClusterFile, Node
-from rcc.diagnostic import Finding, Findings, Label, finding, first_ones, has_errors, in_order
+from rcc.diagnostic import MOST, Finding, Findings, Label, finding, first_ones, has_errors, in_order
 from rcc.recipe.refusal import refused
 from rcc.recipe.shape import Problems
 from rcc.syntax.document import Document, read_document
@@ -17,15 +17,23 @@ def read_cluster(name: str, data: bytes) -> tuple[ClusterFile | None, Findings]:
     document, found = read_document(name, data)
     if document is None:
         return None, found
+    file, more = cluster_of(document)
+    found = in_order((*found, *more))
+    return (None if has_errors(found) else file), found
+
+
+def cluster_of(document: Document) -> tuple[ClusterFile | None, Findings]:
+    """The typed cluster of a file, once it is read; with errors what is left of it for a linter."""
     problems: Problems = []
-    cluster = CLUSTER_SHAPE(document.values, (), problems)
-    if problems:
-        found = (*found, *refused(document, problems, LANGUAGE))
-    if isinstance(cluster, Cluster):
-        found = (*found, *first_ones(_duplicates(document, cluster)))
-    if has_errors(found) or not isinstance(cluster, Cluster):
-        return None, in_order(found)
-    return ClusterFile(cluster, document), in_order(found)
+    cluster, lost = CLUSTER_SHAPE(document.values, (), problems), frozenset[str]()
+    found = refused(document, problems, LANGUAGE) if problems else ()
+    if not isinstance(cluster, Cluster) and len(problems) <= MOST:
+        from rcc.recipe.rest import StandIns, rest_of
+
+        cluster, lost = rest_of(document.values, CLUSTER_SHAPE, StandIns({}, {"nodes": {"name": "*"}}))
+    if not isinstance(cluster, Cluster):
+        return None, found
+    return ClusterFile(cluster, document, lost), (*found, *first_ones(_duplicates(document, cluster)))
 
 
 def localhost() -> ClusterFile:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from rcc.diagnostic import MOST, Finding, Findings, first_ones
+from rcc.diagnostic import Finding, Findings, first_ones
 from rcc.lint.context import Context
 from rcc.quick import dataclass
 from rcc.recipe.keys import LANGUAGE
@@ -32,49 +32,20 @@ _FAMILIES: tuple[tuple[str, Callable[[Context], object]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A recipe as far as it can be read, and what reading it and its text and tables showed.
-
-    `refused` says that parts of it were taken out, `deciding` that these decide how the rest would be resolved.
-    """
+    """A recipe as far as it can be read, and what reading it and its text and tables showed."""
 
     file: RecipeFile | None
     document: Document | None
     found: Findings
-    refused: bool = False
-    deciding: bool = False
 
 
 def check_recipe(name: str, read: Read) -> Checked:
     """Reads a recipe; of a broken one what can be read."""
     layers, found = read_layers(name, read)
     if layers is None:
-        document = _readable(name, read, found)
-        return Checked(None, document, (*found, *(_check_document(document) if document else ())))
+        return Checked(None, None, found)
     file, more = recipe_of(name, layers)
-    found = (*found, *more, *_check_document(layers.top))
-    if file is not None:
-        return Checked(file, layers.top, found)
-    if len(more) > MOST:
-        return Checked(None, layers.top, found)
-    from rcc.lint.partial import rest_of
-
-    rest, deciding = rest_of(layers)
-    return Checked(rest, layers.top, found, refused=True, deciding=deciding)
-
-
-def _readable(name: str, read: Read, found: Findings) -> Document | None:
-    """The recipe itself, where it is another file that cannot be read."""
-    if any(one.code in _UNREADABLE and one.place and one.place.source.name == name for one in found):
-        return None
-    from rcc.syntax.document import read_document
-
-    try:
-        return read_document(name, read(name))[0]
-    except OSError:
-        return None
-
-
-_UNREADABLE = ("RCC001", "RCC003", "RCC004", "RCC005", "RCC006")
+    return Checked(file, layers.top, (*found, *more, *_check_document(layers.top)))
 
 
 def _check_document(document: Document) -> Iterator[Finding]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from rcc.cluster.keys import LANGUAGE
 from rcc.cluster.model import ClusterFile
-from rcc.cluster.read import read_cluster
+from rcc.cluster.read import cluster_of
 from rcc.diagnostic import Finding, Findings, enough, finding, first_ones
 from rcc.hardware import BUILT_IN
 from rcc.lint import environment, nccl, order, secrets
 from rcc.lint.cluster import check_fabric, chosen_topology, profiles
+from rcc.lint.report import sure
 from rcc.lint.variables import Variables
 from rcc.nearest import nearest_name
 from rcc.syntax.document import Document, read_document
@@ -18,17 +19,19 @@ from rcc.syntax.document import Document, read_document
 
 def check_cluster(name: str, data: bytes) -> tuple[Document | None, Findings]:
     """Everything about a cluster file without a recipe."""
-    file, found = read_cluster(name, data)
-    document = file.document if file else read_document(name, data)[0]
-    if document is not None:
-        for family in (
-            order.check(document, LANGUAGE),
-            secrets.check_secret_in_clear(document),
-            _check_profiles(document),
-        ):
-            found = (*found, *first_ones(family))
+    document, found = read_document(name, data)
+    if document is None:
+        return None, found
+    file, more = cluster_of(document)
+    found = (*found, *more)
     if file is not None:
-        found = (*found, *check_names(file), *_check_range(file))
+        found = (*found, *sure((*check_names(file), *_check_range(file)), found, file.lost))
+    for family in (
+        order.check(document, LANGUAGE),
+        secrets.check_secret_in_clear(document),
+        _check_profiles(document),
+    ):
+        found = (*found, *first_ones(family))
     return document, found
 
 

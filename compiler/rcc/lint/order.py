@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from rcc.diagnostic import Finding, Findings, Label, enough, finding
+from rcc.recipe.refusal import captor_of
 from rcc.recipe.shape import Language, dotted
 from rcc.source import Path, Place, Span
 from rcc.syntax.document import Document
@@ -110,11 +111,10 @@ def check_absorbed_key(document: Document, path: Path, language: Language) -> It
         owner = _meant_owner(document, path, name, language)
         if owner is not None:
             place = document.place((*path, name), "key")
-            label = Label(document.place((*path, name), "header"), "every key below belongs to this table")
-            where = "above the first table header" if owner == "" else f"under `{owner}`"
+            captor = captor_of(document, (*path, name))
             message = f"`{name}` is taken for a key of `{dotted(path)}`"
-            help = f"if it is not meant so, move it {where}"
-            yield finding("RCC108", message, place, labels=[label], help=help)
+            help = f"if it is not meant so, {f'move it under `{owner}`' if owner else captor.help}"
+            yield finding("RCC108", message, place, labels=captor.labels, help=help)
 
 
 def _meant_owner(document: Document, path: Path, name: str, language: Language) -> str | None:

@@ -2,21 +2,61 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from rcc.codes import CODES
 from rcc.diagnostic import Finding, Findings, Severity, in_order
+from rcc.source import Place
 from rcc.syntax.document import Document
 
 # A finding of the first kind is no news where one of the others stands in the same line.
 _SAID_BETTER = {"RCC407": ("RCC401",), "RCC611": ("RCC304",), "RCC108": ("RCC101", "RCC102")}
+# Codes that look for what is not there, with the keys that would have it: where these cannot be read, it may be.
+_ROLES = ("model", "models", "revision", "staging")
+_LOOKS_FOR = {
+    "RCC204": ("entrypoint", "port"),
+    "RCC306": ("hf_cache", "nodes", "vars"),
+    "RCC308": ("entrypoint",),
+    "RCC511": ("args",),
+    "RCC603": _ROLES,
+    "RCC605": ("extra_mounts", "staging"),
+    "RCC706": ("extra_mounts",),
+    "RCC804": ("engine", "extra_mounts", "staging"),
+    "RCC805": _ROLES,
+    "RCC806": _ROLES,
+    "RCC903": (
+        *("args", "data_parallel_size", "hardware", "nodes", "pipeline_parallel_size", "required_nodes"),
+        "tensor_parallel_size",
+    ),
+    "RCC904": ("nccl", "topology"),
+    "RCC907": ("hardware",),
+    "RCC908": ("port", "rendezvous_port", "required_nodes"),
+    "RCC910": ("nodes",),
+    "RCC911": (*_ROLES, "hf_cache", "nodes"),
+    "RCC915": ("port", "rendezvous_port"),
+}
+# The same for codes about a name in a template, by the first part of the name.
+_OF_NAMES = frozenset(("RCC302", "RCC304", "RCC305"))
+_NAMED = {
+    "head": ("nodes",),
+    "hf": ("hf_cache", "nodes"),
+    "model": _ROLES,
+    "models": ("models",),
+    "node": ("nodes",),
+    "port": ("port",),
+    "staging": ("staging",),
+    "topology": ("topology",),
+    "vars": ("nodes", "vars"),
+}
 # Codes that a run without a cluster, or without a lock, cannot find.
 _OF_CLUSTER = ("RCC402", "RCC403", "RCC404", "RCC516", "RCC604", "RCC608", "RCC9")
 _OF_LOCK = ("RCC610", "RCC801", "RCC802")
 
 
 def once(findings: Iterable[Finding]) -> Findings:
-    """Each problem once, in order of output: of two findings of one code at one place the graver one is kept."""
+    """Each problem once, in order of output: of two findings that say the same of one place the graver one is kept."""
     kept: dict[object, Finding] = {}
     for one in sorted(findings, key=lambda one: -one.severity):
         kept.setdefault(_identity(one), one)
@@ -28,15 +68,44 @@ def once(findings: Iterable[Finding]) -> Findings:
     )
 
 
-def elsewhere(findings: Iterable[Finding], refusals: Iterable[Finding]) -> Findings:
-    """The findings in lines of which nothing was refused: what was taken out there is said already."""
-    lines = {_line(one) for one in refusals if one.severity is Severity.ERROR}
-    return tuple(one for one in findings if _line(one) not in lines)
+def sure(findings: Iterable[Finding], refused: Findings, lost: frozenset[str]) -> Findings:
+    """Of what the rules find in the rest of a file, what does not come from the parts that are `refused` or `lost`."""
+    errors = (one for one in refused if one.severity is Severity.ERROR and one.code != "RCC412")  # a secret is read
+    taken = _Taken(one.place for one in errors if one.place)
+    return tuple(one for one in findings if lost.isdisjoint(_looks_for(one)) and not taken.meets(one.place))
+
+
+def _looks_for(one: Finding) -> tuple[str, ...]:
+    if one.code in _OF_NAMES:
+        name = re.search(r"`(\w+)", one.message)
+        return _NAMED.get(name[1], ()) if name else ()
+    return _LOOKS_FOR.get(one.code, ())
+
+
+class _Taken:
+    """Places, and whether another one meets them."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        self._exact = {(one.source.name, one.span) for one in places}
+        self._merged: dict[str, list[list[int]]] = {}
+        for name, span in sorted(self._exact, key=lambda one: (one[0], one[1].start, one[1].end)):
+            merged = self._merged.setdefault(name, [])
+            if merged and span.start < merged[-1][1]:
+                merged[-1][1] = max(merged[-1][1], span.end)
+            else:
+                merged.append([span.start, span.end])
+
+    def meets(self, place: Place | None) -> bool:
+        """Whether the place is one of these, or shares a character with one."""
+        if place is None:
+            return False
+        merged, span = self._merged.get(place.source.name, []), place.span
+        at = bisect_left(merged, span.end, key=lambda one: one[0]) - 1
+        return (place.source.name, span) in self._exact or (at >= 0 and span.start < merged[at][1])
 
 
 def _identity(one: Finding) -> object:
-    place = one.place and (one.place.source.name, one.place.span)
-    return (one.code, place, None if place else one.message)
+    return (one.code, one.place and (one.place.source.name, one.place.span), one.message)
 
 
 def _line(one: Finding) -> object:

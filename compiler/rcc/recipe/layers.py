@@ -22,10 +22,11 @@ MAX_DEPTH = 100
 
 
 class Layers:
-    """Documents from the lowest base to the recipe itself, which is the last."""
+    """Documents from the lowest base to the recipe itself, which is the last; `complete` where no base is lacking."""
 
-    def __init__(self, documents: tuple[Document, ...]) -> None:
+    def __init__(self, documents: tuple[Document, ...], *, complete: bool = True) -> None:
         self.documents = documents
+        self.complete = complete
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -101,7 +102,10 @@ def _remove(values: dict[str, Any], path: tuple[str, ...]) -> None:
 
 
 def read_layers(name: str, read: Read) -> tuple[Layers | None, Findings]:
-    """Reads a recipe and, depth first, its bases; each file once, the later base over the earlier."""
+    """Reads a recipe and, depth first, its bases; each file once, the later base over the earlier.
+
+    None where the recipe itself cannot be read. A base that cannot is left out: with errors the layers are a linter's.
+    """
     return _Reading(read).run(name)
 
 
@@ -115,7 +119,10 @@ class _Reading:
 
     def run(self, name: str) -> tuple[Layers | None, Findings]:
         complete = self._add(name, (), None)
-        return (Layers(tuple(self._documents.values())) if complete else None), tuple(first_ones(self._found))
+        found = tuple(first_ones(self._found))
+        if name not in self._documents:
+            return None, found
+        return Layers(tuple(self._documents.values()), complete=complete), found
 
     def _add(self, name: str, above: tuple[str, ...], stated: Callable[[], Place] | None) -> bool:
         if name in above:

@@ -129,11 +129,15 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class RecipeFile:
-    """A recipe, its id, and the files that it was read from."""
+    """A recipe, its id, and the files that it was read from.
+
+    A linter gets a refused one as well: `lost` then names the top-level keys of which something could not be read.
+    """
 
     recipe: Recipe
     id: str
     layers: Layers
+    lost: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from rcc import __version__
-from rcc.diagnostic import Findings, has_errors, in_order
+from rcc.diagnostic import MOST, Findings, has_errors, in_order
 from rcc.recipe.identity import default_id, proposed_id
 from rcc.recipe.keys import LANGUAGE, RECIPE, RECIPE_SHAPE
 from rcc.recipe.layers import SPENT, Layers, Read, read_layers
@@ -33,21 +34,58 @@ def read_recipe(name: str, read: Read, id: str | None = None) -> tuple[RecipeFil
 
 
 def recipe_of(name: str, layers: Layers, id: str | None = None) -> tuple[RecipeFile | None, Findings]:
-    """The typed recipe of a file and its bases, once they are read."""
-    own_id = id or layers.values.get("id") or default_id(name)
+    """The typed recipe of a file and its bases, once they are read; with errors what is left of it for a linter."""
     of_bases = tuple(one for document in layers.documents for one in _spent(document))
     problems: Problems = []
-    recipe = RECIPE_SHAPE(layers.values, (), problems)
-    if own_id is None:
+    recipe, lost = RECIPE_SHAPE(layers.values, (), problems), frozenset[str]()
+    complete = layers.complete and not of_bases
+    if not complete:
+        problems = [one for one in problems if not _may_be_in_a_base(one)]
+    if complete and not (id or layers.values.get("id") or default_id(name)):
         problems.append(_no_id(name))
+    if len(problems) <= MOST and not (isinstance(recipe, Recipe) and complete):
+        recipe, lost = _rest(layers, complete)
     if isinstance(recipe, Recipe):
-        for check in _CHECKS:
-            problems.extend(check(recipe))
-    if problems or of_bases:
-        return None, (*of_bases, *(refused(layers, problems, LANGUAGE) if problems else ()))
-    assert isinstance(recipe, Recipe)
-    assert isinstance(own_id, str)
-    return RecipeFile(recipe, own_id, layers), ()
+        problems.extend(problem for check in _CHECKS for problem in check(recipe))
+    found = (*of_bases, *(refused(layers, problems, LANGUAGE) if problems else ()))
+    if not isinstance(recipe, Recipe):
+        return None, found
+    return RecipeFile(recipe, recipe.id or default_id(name) or "recipe" if id is None else id, layers, lost), found
+
+
+def _may_be_in_a_base(problem: Problem) -> bool:
+    """Whether what a recipe lacks may stand in a base: tables are merged, arrays are not."""
+    return problem.lacks is not None and not any(isinstance(part, int) for part in problem.path)
+
+
+def _rest(layers: Layers, complete: bool) -> tuple[Recipe | None, frozenset[str]]:
+    from rcc.recipe.rest import StandIns, rest_of
+
+    stand_ins = StandIns(_STAND_INS, _ELEMENTS)
+    recipe, lost = rest_of(layers.values, RECIPE_SHAPE, stand_ins, () if complete else tuple(_STAND_INS))
+    if not complete:
+        lost |= {key for key in RECIPE if key not in layers.values or isinstance(layers.values[key], dict)}
+    if recipe is not None and "model" in lost:
+        recipe = replace(recipe, revision=None)
+    return recipe, lost
+
+
+_STAND_INS = {
+    "engine": "custom",
+    "docker_image": f"localhost/missing:1@sha256:{'0' * 64}",
+    "model": "/missing",
+}
+_ELEMENTS: dict[str, Mapping[str, str] | str] = {
+    "args": "{{ id }}",
+    "assert": {"path": "/*", "contains": "*"},
+    "cap_add": "MISSING",
+    "devices": "/dev/missing-*",
+    "entrypoint": "{{ id }}",
+    "extra_mounts": {"host": "/dev/*", "container": "/*"},
+    "models": {"id": "*", "model": "/missing"},
+    "secrets": "MISSING_*",
+    "staging": {"kind": "snapshot", "id": "*", "src": "{{ model.host_path }}", "dst": "/dev/*"},
+}
 
 
 def _spent(document: Document) -> Findings:
@@ -104,7 +142,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _model(recipe: Recipe) -> Iterator[Problem]:
     if recipe.model is None and recipe.engine != "custom":
-        yield Problem((), "RCC204", f"engine `{recipe.engine}` needs a `model`", 'add `model = "org/name"`', "key")
+        message = f"engine `{recipe.engine}` needs a `model`"
+        yield Problem((), "RCC204", message, 'add `model = "org/name"`', "key", "model")
     if recipe.revision is not None and (recipe.model or "/").startswith("/"):
         message = "`revision` without a Hugging Face model has nothing to choose from"
         yield Problem(("revision",), "RCC206", message, "remove it, or name the model by its repo id", "key")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any, Protocol
 
 from rcc.diagnostic import MOST, Finding, Findings, Label, finding, first_ones
+from rcc.quick import dataclass
 from rcc.recipe.shape import IN_QUOTES, Language, Problem, dotted, missing_key, unknown_key
 from rcc.source import Path, Place
 from rcc.syntax.document import Part
@@ -24,10 +26,22 @@ class Placed(Protocol):
 
 
 def refused(file: Placed, problems: Iterable[Problem], language: Language) -> Findings:
-    """The findings: the schema's where it says the same, and the reader's own for all else."""
+    """The findings: the schema's where it says the same, and the reader's own for all else.
+
+    A key that another table captured is not told as missing too.
+    """
     by_schema = {(one.path, one.message): one for one in _schema_problems(file.values, language)}
     said = [by_schema.get((one.path, one.message), one) for one in problems]
-    return tuple(first_ones(_captured(file, one, language) or _placed(file, one) for one in said))
+    captured = Counter((owner, one.path[-1]) for one in said if (owner := _owner(one, language)) is not None)
+    left = [one for one in said if not _is_captured(one, captured)]
+    return tuple(first_ones(_captured(file, one, language) or _placed(file, one) for one in left))
+
+
+def _is_captured(problem: Problem, captured: Counter[tuple[str, str | int]]) -> bool:
+    """Whether the key that is missing stands elsewhere; each one that does is missing once."""
+    key = (str(problem.path[0]) if problem.path else "", problem.lacks or "")
+    captured[key] -= 1
+    return captured[key] >= 0
 
 
 def _placed(file: Placed, problem: Problem) -> Finding:
@@ -57,29 +71,55 @@ def _schema_problems(values: dict[str, Any], language: Language) -> list[Problem
 
 
 def _captured(file: Placed, problem: Problem, language: Language) -> Finding | None:
-    """A key that TOML gave to the table opened last, though another reads it."""
-    table, name = problem.path[:-1], problem.path[-1] if problem.path else None
-    if problem.code == "RCC202" and problem.path and problem.path[0] in language.tables and len(problem.path) == 1:
+    """A key that TOML gave to another table than the one that reads it."""
+    if problem.code == "RCC202" and len(problem.path) == 1 and problem.path[0] in language.tables:
         return _single_brackets(file, problem)
-    if not table or not isinstance(name, str) or not _is_misplaced(problem, language):
-        return None
-    label = Label(file.place(problem.path, "header"), "every key below belongs to this table")
-    place = file.place(problem.path, "key")
-    message = f"`{name}` is read as `{dotted(problem.path)}`"
-    if name in language.keys:
-        help = "move it above the first table header"
-        return finding("RCC101", message, place, label=f"`{name}` is a top-level key", labels=[label], help=help)
-    owner = next((one for one, keys in language.tables.items() if name in keys), None)
+    owner = _owner(problem, language)
     if owner is None:
         return None
-    return finding(
-        "RCC102",
-        message,
-        place,
-        label=f"`{owner}` has a key of this name",
-        labels=[label],
-        help=f"move it under `{owner}`",
-    )
+    name, captor = str(problem.path[-1]), captor_of(file, problem.path)
+    message = f"`{name}` is read as `{dotted(problem.path)}`"
+    label = f"`{owner}` has a key of this name" if owner else f"`{name}` is a top-level key"
+    help = f"move it under `{owner}`" if owner else captor.help
+    code = "RCC102" if owner else "RCC101"
+    place = file.place(problem.path, "key")
+    return finding(code, message, place, label=label, labels=captor.labels, help=help)
+
+
+@dataclass(frozen=True, slots=True)
+class Captor:
+    """What gave a top-level key to a table: `labels` show the header if it is one that stands above the key.
+
+    `help` says how the key gets out.
+    """
+
+    help: str
+    labels: tuple[Label, ...] = ()
+
+
+def captor_of(file: Placed, path: Path) -> Captor:
+    """What gave the key at the end of the path to the table that it is in."""
+    key, own, table = file.place(path, "key"), file.place(path), file.place(path[:-1])
+    text, name = key.source.text, str(path[-1])
+    if text.startswith("[", own.span.start) and own.span.start < key.span.start < own.span.end:
+        brackets = "[[{}]]" if text.startswith("[[", own.span.start) else "[{}]"
+        return Captor(f"write `{brackets.format(name)}`: a table of its own needs no other name before it")
+    if text.startswith("{", table.span.start):
+        return Captor("take it out of the braces, and write it above all table headers")
+    if text.startswith("[", table.span.start):
+        label = Label(file.place(path, "header"), "every key below belongs to this table")
+        return Captor("move it above the first table header", (label,))
+    return Captor(f"write `{name}` without `{dotted(path[:-1])}.` before it")
+
+
+def _owner(problem: Problem, language: Language) -> str | None:
+    """The table that reads a misplaced key, empty for the top level; None where the problem is another."""
+    table, name = problem.path[:-1], problem.path[-1] if problem.path else None
+    if not table or not isinstance(name, str) or not _is_misplaced(problem, language):
+        return None
+    if name in language.keys:
+        return ""
+    return next((one for one, keys in language.tables.items() if name in keys), None)
 
 
 def _is_misplaced(problem: Problem, language: Language) -> bool:

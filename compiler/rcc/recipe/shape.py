@@ -20,13 +20,14 @@ from rcc.syntax.document import Part
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a file that does not fit, before it has a place."""
+    """Something in a file that does not fit, before it has a place; `lacks` is the key that is missing there."""
 
     path: Path
     code: str
     message: str
     help: str | None = None
     part: Part = "value"
+    lacks: str | None = None
 
 
 Problems = list[Problem]
@@ -243,4 +244,4 @@ def _known_instead(name: str, known: Mapping[str, Any]) -> str:
 def missing_key(path: Path, name: str) -> Problem:
     """The finding about a key that must be there."""
     where = f"`{dotted(path)}`" if path else "the file"
-    return Problem(path, "RCC204", f"{where} has no `{name}`", f"add `{name} = …`", "key")
+    return Problem(path, "RCC204", f"{where} has no `{name}`", f"add `{name} = …`", "key", name)

@@ -36,21 +36,25 @@ def check_values(context: Context, one: Occurrence) -> Iterator[Finding]:
     for value in one.values:
         if one.keys or not is_plain(value.text) or (one.flag.nullable and value.text in ("", "None")):
             continue
-        yield from check_wrong_flag_value(context, one, value)
-        yield from check_unknown_flag_choice(context, one, value)
-        yield from _check_json(context, one.flag, value)
+        if one.flag.kind in _KINDS:
+            yield from check_wrong_flag_value(context, one, value)
+        if one.flag.choices:
+            yield from check_unknown_flag_choice(context, one, value)
+        if one.flag.kind == "json" or value.text[:2] in _JSON_STARTS:
+            from rcc.lint.json_values import check_json
+
+            yield from check_json(context, value)
 
 
 def check_wrong_flag_value(context: Context, one: Occurrence, value: Value) -> Iterator[Finding]:
     """RCC506: the parser's own converter refuses it."""
     assert one.flag
-    if one.flag.kind in _KINDS:
-        convert, what = _KINDS[one.flag.kind]
-        try:
-            convert(value.text)
-        except ValueError:
-            message = f"`{one.spelled}` takes {what}, not `{shown(value.text)}`"
-            yield finding("RCC506", message, value_place(context, value))
+    convert, what = _KINDS[one.flag.kind]
+    try:
+        convert(value.text)
+    except ValueError:
+        message = f"`{one.spelled}` takes {what}, not `{shown(value.text)}`"
+        yield finding("RCC506", message, value_place(context, value))
 
 
 def _count(text: str) -> None:
@@ -68,7 +72,7 @@ _KINDS: dict[str, tuple[Callable[[str], object], str]] = {
 def check_unknown_flag_choice(context: Context, one: Occurrence, value: Value) -> Iterator[Finding]:
     """RCC507: a newer or patched engine may know more, so this is a warning."""
     assert one.flag
-    if not one.flag.choices or _is_choice(one.flag, value.text):
+    if _is_choice(one.flag, value.text):
         return
     near = context.nearest(value.text, one.flag.choices)
     choices = [f"`{choice}`" for choice in one.flag.choices]
@@ -82,10 +86,3 @@ def _is_choice(flag: Flag, text: str) -> bool:
     if flag.kind == "word":
         return text.lower().replace("-", "_") in {choice.lower().replace("-", "_") for choice in flag.choices}
     return text in flag.choices or (flag.kind == "int" and text.strip().lstrip("+") in flag.choices)
-
-
-def _check_json(context: Context, flag: Flag, value: Value) -> Iterator[Finding]:
-    if flag.kind == "json" or value.text[:2] in ('{"', "{'", "[{", "'{", '"{'):
-        from rcc.lint.json_values import check_json
-
-        yield from check_json(context, value)

@@ -13,7 +13,7 @@ from rcc.syntax.document import Document
 # What a token begins with, what it is, and what follows; no other character of a word stands before it.
 _TOKENS = (
     ("hf_", "a Hugging Face token", r"[A-Za-z0-9]{30,}"),
-    *((f"gh{kind}_", "a GitHub token", r"[A-Za-z0-9]{36,}") for kind in "pousr"),
+    ("gh", "a GitHub token", r"[opsur]_[A-Za-z0-9]{36,}"),
     ("github_pat_", "a GitHub token", r"[A-Za-z0-9_]{22,}"),
     ("glpat-", "a GitLab token", r"[A-Za-z0-9_-]{20,}"),
     ("AKIA", "an AWS access key", r"[A-Z0-9]{16}(?![A-Za-z0-9])"),

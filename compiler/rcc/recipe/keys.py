@@ -64,10 +64,8 @@ def size(value: Any, path: Path, problems: Problems) -> Any:
     """A size in bytes: `32gb`, `512 MiB`, or a number of bytes."""
     if type(value) is int:
         return integer(0)(value, path, problems)
-    if not _size_text(value, path, problems):
-        return None
-    size = parse_size(value)
-    if size is None:
+    size = parse_size(value) if type(value) is str else None
+    if size is None and _size_text(value, path, problems):
         problems.append(
             Problem(path, "RCC203", f"`{dotted(path)}` must be at most {LARGEST} bytes, not `{shown(value)}`")
         )
@@ -82,12 +80,11 @@ def _size_text(value: Any, path: Path, problems: Problems) -> bool:
 
 def duration(value: Any, path: Path, problems: Problems) -> Any:
     """A duration in whole seconds: `90s`, `45m`, `1h30m`."""
+    seconds = parse_duration(value) if type(value) is str else None
     before = len(problems)
-    string(DURATION, "a duration such as `90s` or `45m`")(value, path, problems)
-    if len(problems) > before:
-        return None
-    seconds = parse_duration(value)
     if seconds is None:
+        string(DURATION, "a duration such as `90s` or `45m`")(value, path, problems)
+    if seconds is None and len(problems) == before:
         message = f"`{dotted(path)}` must be whole seconds, at most {MAX_DURATION}, not `{shown(value)}`"
         problems.append(Problem(path, "RCC205", message))
     return seconds

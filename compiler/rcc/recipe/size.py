@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rcc.recipe.shape import LARGEST
 
@@ -15,8 +16,11 @@ _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _LONGEST = 100
 """Characters of a text that is still worth counting."""
+_REMEMBERED = 256
+"""How many texts' meanings are kept: recipes say the same few again and again."""
 
 
+@lru_cache(_REMEMBERED)
 def parse_size(text: str) -> int | None:
     """Bytes, in powers of 1024; a bare number is bytes. None where the text is no size, or more than `LARGEST`."""
     if len(text) > _LONGEST or not re.fullmatch(SIZE, text):
@@ -29,6 +33,7 @@ def parse_size(text: str) -> int | None:
     return size if size <= LARGEST else None
 
 
+@lru_cache(_REMEMBERED)
 def parse_duration(text: str) -> int | None:
     """Whole seconds, as in `90s` or `1h30m`. None for anything else, or more than `MAX_DURATION`."""
     if len(text) > _LONGEST or not re.fullmatch(DURATION, text):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from operator import methodcaller
 
 from rcc.source import Span
 from rcc.syntax.errors import TooDeepError
@@ -83,13 +82,11 @@ def _limit(count: int, most: int, what: str, unit: str, match: re.Match[str]) ->
         raise TooDeepError(f"{what} more than {most} {unit}", span, help="lay the values out flatter")
 
 
-_dots = methodcaller("count", ".")
-
-
 def _may_be_deep(text: str) -> bool:
     """Whether the text has enough dots and brackets; a key, its `=` and a bracket after it stand in one line."""
     if sum(map(text.count, "[{.")) < MAX_KEY_PARTS:
         return False
     lines = text.split("\n")
     nesting = "".join([line for line in lines if "[" in line or "{" in line])
-    return sum(map(nesting.count, "[{.")) > MAX_NESTING or max(map(_dots, lines)) >= MAX_KEY_PARTS
+    long = [line for line in lines if len(line) > 2 * MAX_KEY_PARTS - 2]
+    return sum(map(nesting.count, "[{.")) > MAX_NESTING or any(line.count(".") >= MAX_KEY_PARTS for line in long)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rcc.engines.flags import FlagTable, flag_table, known_variables
+from rcc.engines.flags import FlagTable, engine_data, flag_table, known_variables
+from rcc.recipe.keys import LANGUAGE
 from tests.support.cli import call_rcc, run_rcc
 from tests.support.pages import completed
 from tests.support.paths import ROOT, SHARED, needs_shared
@@ -35,7 +36,7 @@ def parsed(engine: str, *args: str) -> list[tuple[str, str, list[str]]]:
         (["--tensor-parallel-size=4"], [("--tp-size", "", ["4"])]),
         (["--model", "/m"], [("--model-path", "", ["/m"])]),
         (["--trust-remote-code", "x"], [("--trust-remote-code", "", []), ("", "", ["x"])]),
-        (["--pp", "2"], [("?", "", []), ("", "", ["2"])]),
+        (["--pp", "2", "x", "--port=1"], [("?", "", ["2", "x"]), ("--port", "", ["1"])]),
         (["--port"], [("--port", "", [])]),
         (["--port", "--host", "::"], [("--port", "", []), ("--host", "", ["::"])]),
         (["--random-seed", "-1"], [("--random-seed", "", ["-1"])]),
@@ -132,6 +133,17 @@ def told(folder: Path, args: str, engine: str = "sglang") -> list[tuple[str, str
         ('"--disable-cuda-graph"', [("RCC514", "--disable-cuda-graph")]),
         ('"--max-model-len", "1"', [("RCC503", "--max-model-len")]),
         ('"--gruppe-ü", "1"', [("RCC503", "--gruppe-ü")]),
+        ('"--new-list", "1", "2", "3"', [("RCC503", "--new-list")]),
+        ('"--new-list", "1", "--trust-remote-code", "x"', [("RCC503", "--new-list"), ("RCC515", "x")]),
+        ('"--cuda-graph-bs", "1", "2", "x"', [("RCC512", "--cuda-graph-bs")]),
+        ('"--lora-paths a=/x b=/y"', [("RCC510", "--lora-paths a=/x b=/y")]),
+        ('"--max-total-tokens", "--ep 4"', [("RCC510", "--ep 4")]),
+        ('"--served-model-name=my model"', []),
+        ('"--served-model-name=my model --ep 4"', [("RCC510", "--served-model-name=my model --ep 4")]),
+        ('"--new-flag 3"', [("RCC510", "--new-flag 3")]),
+        ('"--served-model-name", "--be brief"', []),
+        ('"--trust-remote-code --tp 4"', [("RCC501", "--tp")]),
+        ('"-tp", "4"', [("RCC503", "-tp")]),
     ],
 )  # fmt: skip
 def test_findings_and_their_places(args: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
@@ -148,10 +160,92 @@ def test_findings_and_their_places(args: str, expected: list[tuple[str, str]], t
         ('"--async-scheduling", "--no-async-scheduling"', [("RCC504", "--no-async-scheduling")]),
         ('"--moe-backend", "Deep-Gemm"', []),
         ('"--context-length", "1"', [("RCC503", "--context-length")]),
+        ('"--served-model-name", "a", "--max-model-len 4096"', [("RCC510", "--max-model-len 4096")]),
     ],
 )
 def test_vllm_findings(args: str, expected: list[tuple[str, str]], tmp_path: Path) -> None:
     assert told(tmp_path, args, "vllm") == expected
+
+
+@pytest.mark.parametrize(
+    ("args", "key"),
+    [
+        ('"--tensor-parallel-size", "2"', "tensor_parallel_size"),
+        ('"-tp", "2"', "tensor_parallel_size"),
+        ('"--tensor_parallel_size=2"', "tensor_parallel_size"),
+        ('"--tensor-par=2"', "tensor_parallel_size"),
+        ('"--pipeline-parallel-size=2"', "pipeline_parallel_size"),
+        ('"-dp", "2"', "data_parallel_size"),
+        ('"--model", "x"', "model"),
+        ('"--host", "::"', "listen"),
+        ('"--port=1"', "port"),
+        ('"-n4"', "required_nodes"),
+        ('"--node-rank", "1"', "required_nodes"),
+        ('"--headless"', "required_nodes"),
+        ('"--master-addr", "a"', "rendezvous_port"),
+        ('"--master-port", "1"', "rendezvous_port"),
+        ('"--distributed-executor-backend", "ray"', "distributed_backend"),
+    ],
+)
+def test_what_the_compiler_sets_for_vllm(args: str, key: str, tmp_path: Path) -> None:
+    assert [code for code, _ in told(tmp_path, args, "vllm")] == ["RCC501"]
+    assert f"remove it and set `{key}` instead" in call_rcc("lint", "x.recipe.toml", cwd=tmp_path).out
+
+
+@pytest.mark.parametrize("engine", ["sglang", "vllm"])
+def test_every_flag_that_the_compiler_sets_is_one_of_the_engine(engine: str) -> None:
+    owned = engine_data(engine)["owned"]
+    assert owned
+    assert [flag for flag in owned if table(engine).find(flag) is None] == []
+    assert set(owned.values()) <= LANGUAGE.keys.keys()
+
+
+@pytest.mark.parametrize(
+    ("engine", "args", "help"),
+    [
+        ("sglang", '"-tp", "4"', "`--tp-size` is what the compiler sets: remove it and set `tensor_parallel_size`"),
+        ("sglang", '"--master-port", "4"', "it is a flag of vllm: remove it and set `rendezvous_port`"),
+        ("vllm", '"--tp-size", "4"', "it is a flag of sglang: remove it and set `tensor_parallel_size`"),
+        ("sglang", '"--tp-siz", "4"', "set by the compiler"),
+        ("sglang", '"--nodes", "4"', "`--nnodes` is what the compiler sets: remove it and set `required_nodes`"),
+        ("sglang", '"--trust_remote_code"', "did you mean `--trust-remote-code`?"),
+        ("sglang", '"-ab", "4"', "a newer or patched engine may have it"),
+    ],
+)
+def test_what_an_unknown_flag_may_stand_for(engine: str, args: str, help: str, tmp_path: Path) -> None:
+    told(tmp_path, args, engine)
+    ran = call_rcc("lint", "x.recipe.toml", cwd=tmp_path)
+
+    assert help in ran.out
+    assert ("did you mean" in help) == ("--unsafe-fixes" in ran.out)
+
+
+@pytest.mark.parametrize(
+    ("string", "strings"),
+    [
+        ('"--max-total-tokens 1000"', '"--max-total-tokens", "1000"'),
+        ('"--max-total-tokens 1000 --chunked-prefill-size 8"',
+         '"--max-total-tokens", "1000", "--chunked-prefill-size", "8"'),
+        ('"--trust-remote-code --ep 4"', '"--trust-remote-code", "--ep", "4"'),
+        ('"--trust-remote-code "', '"--trust-remote-code"'),
+        ('"--lora-paths a=/x b=/y"', '"--lora-paths", "a=/x", "b=/y"'),
+        ("'--served-model-name \"my model\"'", "'--served-model-name', 'my model'"),
+        ("'--json-model-override-args {\"a\": 1}'", "'--json-model-override-args', '{\"a\": 1}'"),
+        ('"--served-model-name {{ id }}"', '"--served-model-name", "{{ id }}"'),
+        ('"--served-model-name=x --ep=4"', '"--served-model-name=x", "--ep=4"'),
+        ('"--chat-template /a b.jinja"', '"--chat-template", "/a b.jinja"'),
+        ("'--json-model-override-args {\"a\":1} --ep 4'", None),
+        ('"--trust-remote-code true"', None),
+        ('"--chat-template \'x"', '"--chat-template", "\'x"'),
+    ],
+)  # fmt: skip
+def test_a_string_of_several_words_is_divided_as_it_was_meant(string: str, strings: str | None, tmp_path: Path) -> None:
+    assert [code for code, _ in told(tmp_path, string)] == ["RCC510"]
+    shown = call_rcc("lint", "x.recipe.toml", cwd=tmp_path).out
+    assert ("1 fixable" in shown) == (strings is not None)
+    call_rcc("lint", "--fix", "x.recipe.toml", cwd=tmp_path)
+
+    assert f"args = [{strings or string}]\n" in (tmp_path / "x.recipe.toml").read_text()
 
 
 def test_a_flag_of_the_other_engine_is_named_as_such(tmp_path: Path) -> None:

@@ -51,9 +51,10 @@ class Occurrence:
     """A flag in a list of arguments.
 
     `index` is the argument that `spelled` stands in (without its `=value` and its `.key`). `flag` is None where the
-    engine has no such flag; then `candidates` are the spellings that an ambiguous abbreviation may stand for. A word
-    that belongs to no flag has an empty `spelled`, and is its own value. `keys` is the dotted path that is set inside
-    a JSON value; `joined` says that the value stands behind `=`.
+    engine has no such flag; then `candidates` are the spellings that an ambiguous abbreviation may stand for, and the
+    values are all words that follow, since nobody knows how many it takes. A word that belongs to no flag has an empty
+    `spelled`, and is its own value. `keys` is the dotted path that is set inside a JSON value; `joined` says that the
+    value stands behind `=`.
     """
 
     index: int
@@ -116,8 +117,8 @@ class FlagTable:
         spelled, keys, joined, flag, candidates = read
         if joined is not None:
             values: tuple[Value, ...] = (Value(joined, index, len(args[index]) - len(joined)),)
-        elif flag and flag.arity != "0":
-            most = 1 if flag.arity in "1?" or keys else end
+        elif flag is None or flag.arity != "0":
+            most = 1 if flag and (flag.arity in "1?" or keys) else end
             stop = index + 1
             while stop < min(end, index + 1 + most) and self._read(args[stop]) is None:
                 stop += 1

@@ -106,10 +106,9 @@ def check_compiler_owned_flag(context: Context) -> Iterator[Finding]:
     """RCC501: the resolver's own finding, where a look at the flags shows that there is one."""
     if not context.owned_flags:
         return
-    from rcc.engines.registry import find_engine
     from rcc.resolve.checks import check_flags
 
-    yield from check_flags(context.file, find_engine(context.recipe.engine))
+    yield from check_flags(context.file, context.owned)
 
 
 def check_keys(file: RecipeFile, carried: Carried) -> Findings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -62,11 +62,17 @@ class Context:
     @cached_property
     def owned_flags(self) -> frozenset[int]:
         """The arguments that set what the compiler sets: that finding is the resolver's, and the only one."""
-        from rcc.engines.flags import engine_data
-
-        owned = engine_data(self.recipe.engine).get("owned", {})
+        owned = self.owned
         found = (one.index for one in self.flags if one.flag and not owned.keys().isdisjoint(one.flag.spellings))
         return frozenset(found)
+
+    @cached_property
+    def owned(self) -> Mapping[str, str]:
+        """The flags that the compiler sets for the engine, each with the recipe key that decides it."""
+        from rcc.engines.flags import engine_data
+
+        owned: Mapping[str, str] = engine_data(self.recipe.engine).get("owned", {})
+        return owned
 
     def holds(self, *marks: str) -> bool:
         """Whether any of the files that make the recipe holds one of these texts."""

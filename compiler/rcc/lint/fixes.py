@@ -156,17 +156,6 @@ def _full_flag(document: Document, finding: Finding) -> Fix | None:
     return Fix((Edit(finding.place.span, match[1]),)) if match else None
 
 
-def _split_string(document: Document, finding: Finding) -> Fix | None:
-    """Two strings of the one, where its source says what it holds."""
-    assert finding.place
-    span = finding.place.span
-    before, here = document.source.text[span.start - 1], document.source.text[span.start : span.end]
-    flag, _, value = here.partition(" ")
-    if before not in "\"'" or "\\" in here or document.source.text[span.end : span.end + 1] != before:
-        return None
-    return Fix((Edit(span, f"{flag}{before}, {before}{value.strip()}" if value.strip() else flag),))
-
-
 def _without_blank(document: Document, finding: Finding) -> Fix | None:
     assert finding.place
     span = finding.place.span
@@ -194,7 +183,6 @@ _MAKERS: dict[str, _Maker] = {
     "RCC408": _removed(safe=False),
     "RCC413": _removed(safe=False),
     "RCC414": _without_blank,
-    "RCC510": _split_string,
     "RCC513": _full_flag,
     "RCC706": _read_only,
     "RCC808": _removed(safe=True),

@@ -25,8 +25,8 @@ def value_place(context: Context, value: Value) -> Place:
     return context.inside(("args", value.index), value.offset, value.offset + max(len(value.text), 1))
 
 
-def check_values(context: Context, one: Occurrence) -> Iterator[Finding]:
-    """RCC506 and further: what the values are."""
+def check_values(context: Context, one: Occurrence, apart: frozenset[int]) -> Iterator[Finding]:
+    """RCC506 and further: what the values are, but for the arguments of which something else is said."""
     assert one.flag
     if one.flag.arity == "0" and one.values:
         message = f"`{one.spelled}` takes no value"
@@ -34,7 +34,12 @@ def check_values(context: Context, one: Occurrence) -> Iterator[Finding]:
         yield finding("RCC506", message, value_place(context, one.values[0]), help=help)
         return
     for value in one.values:
-        if one.keys or not is_plain(value.text) or (one.flag.nullable and value.text in ("", "None")):
+        if (
+            value.index in apart
+            or one.keys
+            or not is_plain(value.text)
+            or (one.flag.nullable and value.text in ("", "None"))
+        ):
             continue
         if one.flag.kind in _KINDS:
             yield from check_wrong_flag_value(context, one, value)

@@ -22,9 +22,15 @@ def check(context: Context) -> Iterator[Finding]:
     table = flag_table(context.recipe.engine)
     if table is None:
         return
-    owned = context.owned_flags
+    apart = context.owned_flags
+    if any(" " in raw.text and raw.text[:1] == "-" for raw in context.recipe.args):
+        from rcc.lint.joined_words import check_joined_words, joined_words
+
+        joined = joined_words(context, table)
+        yield from check_joined_words(context, table, joined)
+        apart |= joined
     for number, one in enumerate(context.flags):
-        if one.index in owned:
+        if one.index in apart:
             continue
         if one.flag:
             if one.spelled not in one.flag.spellings:
@@ -32,13 +38,13 @@ def check(context: Context) -> Iterator[Finding]:
             if one.flag.deprecated:
                 yield from check_deprecated_flag(context, one)
             if one.values:
-                yield from check_values(context, one)
+                yield from check_values(context, one, apart)
             elif one.flag.arity in "1+":
                 yield from check_missing_flag_value(context, one)
         elif one.candidates:
             yield from check_ambiguous_flag(context, one)
         elif not one.spelled:
-            yield from check_word(context, table, one, context.flags[number - 1] if number else None)
+            yield from check_word(context, one, context.flags[number - 1] if number else None)
     yield from enough(check_unknown_flag(context, table))
     yield from enough(check_repeated_flag(context))
     yield from check_kv_pool_by_free_memory(context)
@@ -88,16 +94,10 @@ def check_ambiguous_flag(context: Context, one: Occurrence) -> Iterator[Finding]
     yield finding("RCC512", message, flag_place(context, one), help=f"write one of {listed}")
 
 
-def check_word(context: Context, table: FlagTable, one: Occurrence, before: Occurrence | None) -> Iterator[Finding]:
-    """RCC510 and RCC515: words that are no flag and no flag's value."""
+def check_word(context: Context, one: Occurrence, before: Occurrence | None) -> Iterator[Finding]:
+    """RCC515: words that are no flag and no flag's value."""
     value = one.values[0]
-    head, blank, rest = value.text.partition(" ")
-    if blank and head.startswith("-") and table.lookup(head.partition("=")[0])[0]:
-        message = f"one string holds the flag `{head}` and {'its value' if rest.strip() else 'a blank'}"
-        words = [head, shown(rest.strip())] if rest.strip() else [head]
-        help = "write " + ", ".join(f'`"{word}"`' for word in words)
-        yield finding("RCC510", message, value_place(context, value), help=help)
-    elif is_plain(value.text) and (before is None or before.flag or not before.spelled):
+    if is_plain(value.text):
         help = "remove it, or put the flag that it belongs to before it"
         if before and before.flag and before.flag.arity == "0":
             help = f"`{before.spelled}` takes no value: remove the word"
@@ -112,7 +112,7 @@ def check_unknown_flag(context: Context, table: FlagTable) -> Iterator[Finding]:
     from rcc.lint.unknown_flags import known_like
 
     for number, one in enumerate(unknown):
-        help = known_like(table, one.spelled, number)
+        help = known_like(table, one.spelled, number, context.owned)
         message = f"{table.engine} {table.version} has no flag `{shown(one.spelled)}`"
         yield finding("RCC503", message, flag_place(context, one), help=help)
 

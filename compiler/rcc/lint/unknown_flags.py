@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
-from rcc.engines.flags import WITH_TABLES, FlagTable, flag_table
+from rcc.engines.flags import WITH_TABLES, FlagTable, engine_data, flag_table
 from rcc.lint.typos import Typos
 
 _THOROUGH = 20
 """For how many unknown flags of a recipe a search through all known ones is worth its milliseconds."""
+_SHORT = 5
+"""Names with fewer letters are near to too many others by two edits."""
 
 
-def known_like(table: FlagTable, spelled: str, number: int) -> str:
-    """What to do about the `number`th unknown flag of a recipe."""
-    near = _typos(table.engine).nearest(spelled, thorough=number < _THOROUGH)
-    if near:
-        return f"did you mean `{near}`?"
+def known_like(table: FlagTable, spelled: str, number: int, owned: Mapping[str, str]) -> str:
+    """What to do about the `number`th unknown flag of a recipe; `owned` are the flags that recipe keys decide."""
+    letters = spelled.lstrip("-").replace("_", "-").lower()
+    same, _ = table.lookup(f"--{letters}")
+    if same and any(f"{one}-".startswith(f"--{letters}-") for one in same.spellings):
+        return _instead(same.name, same.spellings, owned)
     for engine in WITH_TABLES:
-        other = flag_table(engine)
-        if engine != table.engine and other and other.find(spelled):
-            return f"it is a flag of {engine}: look up what {table.engine} calls it"
+        other = flag_table(engine) if engine != table.engine else None
+        flag = other.find(spelled) if other else None
+        if flag:
+            return _of_other(engine, table.engine, flag.spellings)
+    thorough = number < _THOROUGH and len(letters) >= _SHORT
+    near = _typos(table.engine).nearest(spelled, thorough=thorough)
+    found = table.find(near) if near else None
+    if near and found:
+        return _instead(near, found.spellings, owned)
     return "a newer or patched engine may have it; then silence this with a comment that says so"
+
+
+def _instead(name: str, spellings: tuple[str, ...], owned: Mapping[str, str]) -> str:
+    key = _owner(spellings, owned)
+    return f"`{name}` is what the compiler sets: remove it and set `{key}`" if key else f"did you mean `{name}`?"
+
+
+def _of_other(other: str, engine: str, spellings: tuple[str, ...]) -> str:
+    key = _owner(spellings, engine_data(other).get("owned", {}))
+    if key:
+        return f"it is a flag of {other}: remove it and set `{key}`, which is the same for all engines"
+    return f"it is a flag of {other}: look up what {engine} calls it"
+
+
+def _owner(spellings: tuple[str, ...], owned: Mapping[str, str]) -> str | None:
+    return next((key for flag, key in owned.items() if flag in spellings), None)
 
 
 @cache

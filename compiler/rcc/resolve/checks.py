@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rcc.cluster.model import ClusterFile, Hardware, Node
 from rcc.diagnostic import Finding, finding
 from rcc.engines.flags import FlagTable, flag_table
 from rcc.engines.model import Engine
 from rcc.recipe.model import RecipeFile
+from rcc.source import Place
 
 
 def check_world(
@@ -65,18 +66,24 @@ def ports(file: RecipeFile, engine: Engine) -> tuple[int | None, int | None]:
     return file.recipe.port or engine.port, file.recipe.rendezvous_port or engine.rendezvous_port
 
 
-def check_flags(file: RecipeFile, engine: Engine) -> list[Finding]:
-    """Arguments that set what a recipe key decides, under any alias, as `--a=b` or shortened."""
+def check_flags(file: RecipeFile, owned: Mapping[str, str]) -> list[Finding]:
+    """Arguments that set what a recipe key decides, under any alias, as `--a=b` or shortened.
+
+    `owned` are the flags that the engine gets from the compiler, each with the key that decides it.
+    """
     words = [raw.text for raw in file.recipe.args]
-    table = flag_table(engine.name)
     found = []
-    for index, spelled, names in _spelled(words, table):
-        owner = next((key for flag, key in engine.owned.items() if flag in names), None)
+    for index, spelled, names in _spelled(words, flag_table(file.recipe.engine)):
+        owner = next((key for flag, key in owned.items() if flag in names), None)
         if owner is not None:
-            message = f"`{spelled}` is set by the compiler, from `{owner}`"
-            help = f"remove it and set `{owner}` instead"
-            found.append(finding("RCC501", message, file.place(("args", index)), help=help))
+            found.append(owned_flag(spelled, owner, file.place(("args", index))))
     return found
+
+
+def owned_flag(spelled: str, owner: str, place: Place) -> Finding:
+    """The finding about a flag that the recipe's key `owner` decides."""
+    message = f"`{spelled}` is set by the compiler, from `{owner}`"
+    return finding("RCC501", message, place, help=f"remove it and set `{owner}` instead")
 
 
 def _spelled(words: Sequence[str], table: FlagTable | None) -> Iterable[tuple[int, str, tuple[str, ...]]]:

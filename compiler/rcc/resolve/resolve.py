@@ -35,7 +35,7 @@ def resolve(
         return None, in_order(found)
     found += check_world(file, cluster, chosen.nodes, chosen.hardware, chosen.engine)
     found += check_keys(file, chosen.engine, carried)
-    found += check_flags(file, chosen.engine)
+    found += check_flags(file, chosen.engine.owned)
     found += check_architectures(file, chosen.nodes, chosen.hardware, lock)
     found += check_staged(file, lock)
     ranks = []

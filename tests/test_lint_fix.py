@@ -198,6 +198,69 @@ def test_scattered_tables_move_to_their_siblings(tmp_path: Path) -> None:
     assert after.index("# The other one.\n[[extra_mounts]]") < after.index("[healthcheck]")
 
 
+OK = 'engine = "custom"\ndocker_image = "a/b@sha256:' + "a" * 64 + '"\nentrypoint = ["sh"]\n'
+DEVICE = '[[extra_mounts]]\nhost = "/dev/x"\ncontainer = "/x"\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # Everything below a header, and keys below two.
+        (DEVICE + OK, OK + "\n" + DEVICE),
+        (
+            OK + "\n" + DEVICE + 'port = 3\n[env]\nA = "1"\nshm_size = "1g"\n',
+            OK + 'port = 3\nshm_size = "1g"\n\n' + DEVICE + '[env]\nA = "1"\n',
+        ),
+        # What a fix brings to light is no reason not to make it.
+        (OK + "\n" + DEVICE + 'engin = "x"\nport = 99999\n', OK + "port = 99999\n\n" + DEVICE + 'engin = "x"\n'),
+        ("".join(OK.splitlines(keepends=True)[1:]) + DEVICE + 'engine = "sglang"\n', None),
+        (OK + '[extra_mounts]\nhost = "/dev/x"\ncontainer = "/x"\nport = 3\n', OK + "port = 3\n" + DEVICE),
+        # A table is not torn apart.
+        (
+            OK + "port = 3\n" + DEVICE + '# how\nhealthcheck.path = "/h"\nhealthcheck.interval = "10s"\n',
+            OK + 'port = 3\n\n# how\nhealthcheck.path = "/h"\nhealthcheck.interval = "10s"\n' + DEVICE,
+        ),
+        # A header or a dotted key that captured by its name.
+        (OK + "\n" + DEVICE + '[extra_mounts.env]\nA = "1"\n', OK + "\n" + DEVICE + '[env]\nA = "1"\n'),
+        (
+            OK + DEVICE + '[[extra_mounts.assert]]\npath = "/a"\ncontains = "a"\n[[extra_mounts.assert]]\n'
+            'path = "/b"\ncontains = "b"\n',
+            OK + DEVICE + '[[assert]]\npath = "/a"\ncontains = "a"\n[[assert]]\npath = "/b"\ncontains = "b"\n',
+        ),
+        (OK + "env.port = 30 # mine\n", OK + "port = 30 # mine\n"),
+        # A comment that nothing follows does not come to stand on another key.
+        (OK + "# free\n\n" + DEVICE + "port = 3\n", OK + "# free\n\nport = 3\n\n" + DEVICE),
+    ],
+)
+def test_captured_keys_are_fixed_in_one_go(before: str, after: str | None, tmp_path: Path) -> None:
+    ran, text = lint(tmp_path, before, "--fix")
+
+    if after is not None:
+        assert text == after
+    assert text != before
+    assert "RCC101" not in ran.out
+    assert lint(tmp_path, text, "--fix")[1] == text
+
+
+def test_a_hundred_captured_keys_in_two_tables(tmp_path: Path) -> None:
+    keys = [f'{key} = "x"\n' for key in ("name", "description", "parent_model", "listen", "topology", "requires_rcc")]
+    text = OK + DEVICE + "".join(keys[:3]) + '[env]\nA = "1"\n' + "".join(f'V{n} = "1"\n' for n in range(100))
+    _, after = lint(tmp_path, text + "".join(keys[3:]), "--fix")
+
+    assert after.startswith(OK + "".join(keys))
+
+
+def test_scattered_tables_take_only_their_own_comments_along(tmp_path: Path) -> None:
+    first, second = (DEVICE.replace("/x", f"/{letter}") for letter in "ab")
+    tail = '# about env\n[env]\nA = "1"\n'
+    _, after = lint(tmp_path, OK + first + tail + "\n# second\n" + second + "# trailing\n", "--fix")
+    assert after == OK + first + "# second\n" + second + "# trailing\n\n" + tail
+
+    free = "\n# free, about nothing\n\n"
+    _, after = lint(tmp_path, OK + first + "\n" + tail + "\n" + second + free + "[measured]\na = 1\n", "--fix")
+    assert after == OK + first + "\n" + second + "\n" + tail + free + "[measured]\na = 1\n"
+
+
 @pytest.mark.parametrize("example", examples("Example"), ids=lambda one: one.code)
 def test_fixes_of_all_examples_are_sound(example: object, tmp_path: Path) -> None:
     """Whatever is mended can be read, has no finding of that code with a safe fix left, and stays as it is then."""

@@ -91,7 +91,7 @@ def test_a_key_moves_to_the_top_of_a_file_with_none(text: str, expected: str) ->
 def test_a_key_does_not_move_onto_another() -> None:
     tree = parse("k = 1\n[a]\nk = 2\n[b]\nk = 3\n")
     assert move_to_top(tree, assignment(tree, "a", "k")) is None
-    assert move_under(tree, assignment(tree, "a", "k"), header(tree, "b")) is None
+    assert move_under(tree, [assignment(tree, "a", "k")], header(tree, "b")) is None
     assert move_to_top(parse("k = 1\n"), assignment(parse("k = 1\n"), "k")) is None
 
 
@@ -105,7 +105,7 @@ def test_a_key_does_not_move_onto_another() -> None:
 )
 def test_a_key_moves_under_another_header(text: str, expected: str) -> None:
     tree = parse(text)
-    fix = move_under(tree, assignment(tree, "a", "k"), header(tree, "b"))
+    fix = move_under(tree, [assignment(tree, "a", "k")], header(tree, "b"))
     assert fix is not None
     edited, _ = apply_fixes(text, [fix])
     assert edited == expected

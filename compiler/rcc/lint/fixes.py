@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import tomli
 
 from rcc.diagnostic import Edit, Finding, Findings, Fix
+from rcc.lint.fix_order import Maker, order_makers
 from rcc.source import Span
 from rcc.syntax.document import Document
-from rcc.syntax.edit import apply_fixes, move_to_top, move_under, remove, rename_header, write_key, write_string
-from rcc.syntax.nodes import Assignment, Header
+from rcc.syntax.edit import apply_fixes, remove, statement_at, write_key, write_string
+from rcc.syntax.nodes import Assignment
 
-_Maker = Callable[[Document, Finding], Fix | None]
 _SUGGESTED = re.compile(r"did you mean `([^`]*)`\?")
 _REPLACED = re.compile(r"(?:without|in) quotes: `([^`]*)`")
 
@@ -26,20 +26,22 @@ _READ_AGAIN = 250_000
 
 def with_fixes(findings: Iterable[Finding], document: Document) -> Findings:
     """The findings of a file, with the fixes that rcc knows for them."""
-    left = max(_READ_AGAIN // (len(document.source.text) + 1), 1)
-    result = []
-    for one in findings:
-        fixed = _with_fix(one, document) if left else one
-        left -= fixed.fix is not None
-        result.append(fixed)
-    return tuple(result)
+    findings = tuple(findings)
+    makers = {**_MAKERS, **order_makers(document, findings)}
+    proven: dict[Fix, bool] = {}
+    most = max(_READ_AGAIN // (len(document.source.text) + 1), 1)
 
+    def fixed(one: Finding) -> Finding:
+        if one.fix is not None or one.place is None or one.place.source.name != document.source.name:
+            return one
+        fix = makers.get(one.code, _suggested)(document, one) if len(proven) < most else None
+        if fix is None:
+            return one
+        if fix not in proven:
+            proven[fix] = _can_be_read(document, fix)
+        return replace(one, fix=fix) if proven[fix] else one
 
-def _with_fix(one: Finding, document: Document) -> Finding:
-    if one.fix is not None or one.place is None or one.place.source.name != document.source.name:
-        return one
-    fix = _MAKERS.get(one.code, _suggested)(document, one)
-    return replace(one, fix=fix) if fix and _can_be_read(document, fix) else one
+    return tuple(fixed(one) for one in findings)
 
 
 def _can_be_read(document: Document, fix: Fix) -> bool:
@@ -63,61 +65,11 @@ def _leaves(value: Any, name: str = "") -> list[str]:
 
 def _assignment(document: Document, finding: Finding) -> Assignment | None:
     assert finding.place
-    at = finding.place.span.start
-    for one in document.tree.statements:
-        if isinstance(one, Assignment) and one.span.start <= at < one.span.end:
-            return one
-    return None
+    found = statement_at(document.tree, finding.place.span.start)
+    return found if isinstance(found, Assignment) else None
 
 
-def _header(document: Document, finding: Finding) -> Header | None:
-    assert finding.place
-    at = finding.place.span.start
-    headers = (one for one in document.tree.statements if isinstance(one, Header))
-    return next((one for one in headers if one.span.start <= at < one.span.end), None)
-
-
-def _to_top(document: Document, finding: Finding) -> Fix | None:
-    found = _assignment(document, finding)
-    return move_to_top(document.tree, found) if found else None
-
-
-def _to_owner(document: Document, finding: Finding) -> Fix | None:
-    """Under the table that has such a key: safe where there is one, else under the nearest one above."""
-    found = _assignment(document, finding)
-    owner = re.search(r"`(\w+)`", finding.help or "")
-    if found is None or owner is None:
-        return None
-    headers = [one for one in document.tree.statements if isinstance(one, Header) and len(one.key) == 1]
-    owners = [one for one in headers if one.key[0] == owner[1]]
-    above = [one for one in owners if one.line.start < found.line.start]
-    fix = move_under(document.tree, found, (above or owners)[-1 if above else 0]) if owners else None
-    return replace(fix, safe=len(owners) == 1) if fix else None
-
-
-def _double_brackets(document: Document, finding: Finding) -> Fix | None:
-    header = _header(document, finding)
-    return Fix((rename_header(header, header.key, array=True),)) if header else None
-
-
-def _to_siblings(document: Document, finding: Finding) -> Fix | None:
-    """The section, its comments with it, behind the sibling before it."""
-    header = _header(document, finding)
-    headers = [one for one in document.tree.statements if isinstance(one, Header)]
-    if header is None:
-        return None
-    index = headers.index(header)
-    siblings = [number for number in range(index) if headers[number].key[0] == header.key[0]]
-    text = document.source.text
-    end = headers[index + 1].block.start if index + 1 < len(headers) else len(text)
-    section = text[header.block.start : end]
-    newline = "\r\n" if "\r\n" in text else "\n"
-    at = headers[siblings[-1] + 1].block.start
-    lines = section.rstrip("\r\n") + newline + (newline if text[:at].endswith(newline * 2) else "")
-    return Fix((Edit(Span(at, at), lines), Edit(Span(header.block.start, end), "")))
-
-
-def _removed(*, safe: bool) -> _Maker:
+def _removed(*, safe: bool) -> Maker:
     def make(document: Document, finding: Finding) -> Fix | None:
         found = _assignment(document, finding)
         return replace(remove(document.tree, found), safe=safe) if found else None
@@ -173,11 +125,7 @@ def _read_only(document: Document, finding: Finding) -> Fix | None:
     return Fix((Edit(Span(end, end), f"{lead}read_only = true{newline}"),), safe=False)
 
 
-_MAKERS: dict[str, _Maker] = {
-    "RCC101": _to_top,
-    "RCC102": _to_owner,
-    "RCC103": _double_brackets,
-    "RCC106": _to_siblings,
+_MAKERS: dict[str, Maker] = {
     "RCC202": _cast,
     "RCC404": _removed(safe=False),
     "RCC408": _removed(safe=False),

@@ -13,7 +13,7 @@ import tomli
 
 from rcc.quick import dataclass
 from rcc.syntax.document import Document
-from rcc.syntax.edit import line_end
+from rcc.syntax.edit import behind_comments, line_end, section_end
 from rcc.syntax.nodes import Assignment, Blank, Comment, Header, Statement
 
 _LAST = "env"
@@ -101,29 +101,8 @@ def _extent(
         return max(index, first + 1), None
     statement = statements[index]
     if isinstance(statement, Assignment):
-        return _glued(statements, index + 1), (1 if text[statement.value.start] in "[{" else 0, 0)
+        return behind_comments(statements, index + 1), (1 if text[statement.value.start] in "[{" else 0, 0)
     assert isinstance(statement, Header)
     name = statement.key[0]
     rank = 2 if name in arrays else 4 if name == _LAST else 3
     return section_end(statements, index + 1), (rank, roots.setdefault(name, len(roots)))
-
-
-def section_end(statements: Sequence[Statement], index: int) -> int:
-    """The statement behind the last assignment of a section, whose header stands before `index`.
-
-    What follows until the next header keeps its place, comments right below the assignment apart.
-    """
-    end = index
-    while index < len(statements) and not isinstance(statements[index], Header):
-        index += 1
-        if isinstance(statements[index - 1], Assignment):
-            end = index
-    return _glued(statements, end)
-
-
-def _glued(statements: Sequence[Statement], index: int) -> int:
-    """Behind comments that stand right below and belong to nothing that follows."""
-    end = index
-    while end < len(statements) and isinstance(statements[end], Comment):
-        end += 1
-    return end if end == len(statements) or isinstance(statements[end], Blank) else index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rcc.diagnostic import Finding, Findings, Fix, Severity
+from rcc.diagnostic import Finding, Findings, Severity
 from rcc.syntax.edit import apply_fixes
 
 Lint = Callable[[str], Findings]
@@ -14,44 +14,58 @@ _ROUNDS = 50
 
 
 def mended(name: str, text: str, lint: Lint, *, unsafe: bool) -> tuple[str, Findings]:
-    """The text with every fix made that brings no new error, and what is left to find in it."""
+    """The text with every fix made that does no harm, and what is left to find in it."""
     findings = lint(text)
     for _ in range(_ROUNDS):
-        fixes = _batch(_fixes(name, findings, unsafe=unsafe))
-        better = _improved(text, fixes, findings, lint)
+        better = _improved(text, _fixable(name, findings, unsafe=unsafe), findings, lint)
         if better is None:
             break
         text, findings = better
     return text, findings
 
 
-def _fixes(name: str, findings: Findings, *, unsafe: bool) -> list[Fix]:
+def _fixable(name: str, findings: Findings, *, unsafe: bool) -> list[Finding]:
     own = [one for one in findings if one.place and one.place.source.name == name]
-    return [one.fix for one in own if one.fix and (one.fix.safe or unsafe)]
+    return [one for one in own if one.fix and (one.fix.safe or unsafe)]
 
 
-def _batch(fixes: list[Fix]) -> list[Fix]:
-    """Fixes to make at once: all that stay in their place, and of those that move something the first alone.
+def _batch(mendable: Sequence[Finding]) -> list[Finding]:
+    """Findings to mend at once: all whose fix stays in its place, and of the moves the first alone.
 
     What is moved takes the blank lines around it along, and these are the next one's too.
     """
-    moves = [one for one in fixes if len(one.edits) > 1]
-    return [one for one in fixes if len(one.edits) == 1] + moves[:1]
+    moves = [one for one in mendable if one.fix and len(one.fix.edits) > 1]
+    return [one for one in mendable if one.fix and len(one.fix.edits) == 1] + moves[:1]
 
 
-def _improved(text: str, fixes: Sequence[Fix], findings: Findings, lint: Lint) -> tuple[str, Findings] | None:
-    """The text after all fixes, else after the first one that does no harm; None where there is none."""
-    for some in ([fixes] if fixes else []) + [[one] for one in fixes]:
-        after, _ = apply_fixes(text, some)
-        left = lint(after)
-        if after != text and _is_sound(findings, left):
+def _improved(text: str, mendable: Sequence[Finding], findings: Findings, lint: Lint) -> tuple[str, Findings] | None:
+    """The text after all fixes, or all safe ones, else after the first one that does no harm; None where none is."""
+    safe = [one for one in mendable if one.fix and one.fix.safe]
+    batches = [_batch(mendable), _batch(safe)] if len(safe) < len(mendable) else [_batch(mendable)]
+    for some in (*filter(None, batches), *([one] for one in mendable)):
+        after, _ = apply_fixes(text, dict.fromkeys(one.fix for one in some if one.fix))
+        left = lint(after) if after != text else findings
+        if after != text and _is_sound(some, findings, left):
             return after, left
     return None
 
 
-def _is_sound(before: Findings, after: Findings) -> bool:
-    """Whether every error that is there now was there before."""
-    return _errors(after) <= _errors(before)
+def _is_sound(mended: Sequence[Finding], before: Findings, after: Findings) -> bool:
+    """Whether no fix did harm: with what is left of the file read, every error that is there was there before.
+
+    What a safe fix brings to light was there before, though nobody could see it: a key that is back in its place has a
+    value that nobody had looked at. So after safe ones the file has to be as readable as it was, and what they mend
+    gone.
+    """
+    new = _errors(after) - _errors(before)
+    if all(one.fix and one.fix.safe for one in mended):
+        return not any(code.startswith("RCC00") for code, _ in new) and _total(mended, after) < _total(mended, before)
+    return not new
+
+
+def _total(mended: Sequence[Finding], findings: Findings) -> int:
+    told = {_words(one) for one in mended}
+    return sum(_words(one) in told for one in findings)
 
 
 def _errors(findings: Findings) -> set[tuple[str, str]]:

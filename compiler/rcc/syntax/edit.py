@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Edit, Fix
 from rcc.source import Span
-from rcc.syntax.nodes import Assignment, Blank, Header
+from rcc.syntax.nodes import Assignment, Blank, Comment, Header, Statement
 
 if TYPE_CHECKING:
     from rcc.syntax.tree import Tree
@@ -42,47 +43,104 @@ def _overlap(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def move_to_top(tree: Tree, assignment: Assignment) -> Fix | None:
-    """Moves an assignment and the comments right above it to the end of the top level, above the first header.
+def statement_at(tree: Tree, offset: int) -> Statement | None:
+    """The statement in whose lines an offset is."""
+    at = bisect_right(tree.statements, offset, key=lambda one: one.line.start) - 1
+    return tree.statements[at] if at >= 0 and offset < tree.statements[at].line.end else None
 
-    None where there is no header, or the top level has the key already.
+
+def move_to_top(tree: Tree, *assignments: Assignment) -> Fix | None:
+    """Moves assignments and the comments right above each to the end of the top level, above the first header.
+
+    None where there is no header, or the top level has one of the keys already.
     """
     first = next((one for one in tree.statements if isinstance(one, Header)), None)
-    if first is None or tree.span((assignment.key[0],)):
+    if first is None or any(tree.span((one.key[0],)) for one in assignments):
         return None
     newline = line_end(tree.text)
-    moved = _whole_lines(tree, assignment.block, newline)
     before = [one for one in tree.statements if one.line.end <= first.block.start and not isinstance(one, Blank)]
-    if before:
-        at = before[-1].line.end
-        if assignment.block != assignment.line:
-            moved = newline + moved
-    elif first.block == first.line:
-        at, moved = first.line.start, moved + newline
-    else:  # the comment that begins the file stays first
-        at, moved = first.line.start, newline + moved + newline
-    return Fix((Edit(Span(at, at), moved), _removal(tree, assignment)))
+    at = before[-1].line.end if before else _after_mark(tree, first.line.start)
+    apart = bool(before) and isinstance(before[-1], Comment)
+    moved = ""
+    for number, one in enumerate(assignments):
+        if (apart and not number) or ((before or number) and one.block != one.line):
+            moved += newline
+        moved += _whole_lines(tree, one.block, newline)
+    if not before:
+        # The comment that begins the file stays first.
+        moved = ("" if first.block == first.line else newline) + moved + newline
+    return Fix((Edit(Span(at, at), moved), *_removals(tree, [one.block for one in assignments])))
 
 
-def move_under(tree: Tree, assignment: Assignment, header: Header) -> Fix | None:
-    """Moves an assignment and the comments right above it to the end of what stands under a header.
+def move_under(tree: Tree, assignments: Sequence[Assignment], header: Header) -> Fix | None:
+    """Moves assignments and the comments right above each to the end of what stands under a header.
 
-    None where the header's table has the key already.
+    None where the header's table has one of the keys already.
     """
-    if tree.span((*header.path, assignment.key[0])):
+    if any(tree.span((*header.path, one.key[0])) for one in assignments):
         return None
-    own = [one for one in tree.statements if isinstance(one, Assignment) and one.header is header]
-    at = own[-1].line.end if own else header.line.end
+    at = _end_under(tree, header)
     newline = line_end(tree.text)
-    moved = _whole_lines(tree, assignment.block, newline)
+    moved = "".join(_whole_lines(tree, one.block, newline) for one in assignments)
     if not tree.text[:at].endswith("\n"):
         moved = newline + moved
-    return Fix((Edit(Span(at, at), moved), _removal(tree, assignment)))
+    return Fix((Edit(Span(at, at), moved), *_removals(tree, [one.block for one in assignments])))
+
+
+def _end_under(tree: Tree, header: Header) -> int:
+    own = [one for one in tree.statements if isinstance(one, Assignment) and one.header is header]
+    return own[-1].line.end if own else header.line.end
+
+
+def move_section(tree: Tree, first: Header, last: Header, behind: Header) -> Fix:
+    """Moves the sections of some headers, one after the other, behind the section of another one.
+
+    Comments go with what they describe: those right above a header, and those right below the last assignment that
+    belong to nothing that follows. A blank line keeps them from what they come to stand on.
+    """
+    newline = line_end(tree.text)
+    section = Span(first.block.start, _section_end(tree, last))
+    at = _section_end(tree, behind)
+    above, below = statement_at(tree, at - 1), statement_at(tree, at)
+    lines = _whole_lines(tree, section, newline)
+    if isinstance(below, Blank) or below is None or isinstance(above, Comment):
+        lines = newline + lines
+    if isinstance(statement_at(tree, section.end - 1), Comment) and not isinstance(below, Blank | None):
+        lines += newline
+    if not tree.text[:at].endswith("\n"):
+        lines = newline + lines
+    return Fix((Edit(Span(at, at), lines), *_removals(tree, [section])))
+
+
+def _section_end(tree: Tree, header: Header) -> int:
+    index = tree.statements.index(header) + 1
+    return tree.statements[section_end(tree.statements, index) - 1].line.end
+
+
+def section_end(statements: Sequence[Statement], index: int) -> int:
+    """The statement behind the last assignment of a section, whose header stands before `index`.
+
+    What follows until the next header keeps its place, comments right below the assignment apart.
+    """
+    end = index
+    while index < len(statements) and not isinstance(statements[index], Header):
+        index += 1
+        if isinstance(statements[index - 1], Assignment):
+            end = index
+    return behind_comments(statements, end)
+
+
+def behind_comments(statements: Sequence[Statement], index: int) -> int:
+    """Behind comments that stand right below and belong to nothing that follows."""
+    end = index
+    while end < len(statements) and isinstance(statements[end], Comment):
+        end += 1
+    return end if end == len(statements) or isinstance(statements[end], Blank) else index
 
 
 def remove(tree: Tree, assignment: Assignment) -> Fix:
     """Deletes an assignment and the comments right above it."""
-    return Fix((_removal(tree, assignment),))
+    return Fix(_removals(tree, [assignment.block]))
 
 
 def rename_header(header: Header, names: Sequence[str], *, array: bool) -> Edit:
@@ -112,13 +170,23 @@ def _whole_lines(tree: Tree, span: Span, newline: str) -> str:
     return lines if lines.endswith("\n") else lines + newline
 
 
-def _removal(tree: Tree, assignment: Assignment) -> Edit:
-    """Deletes the block, and the empty line above it where one stands below it as well."""
-    start, end = assignment.block.start, assignment.block.end
-    if tree.text.startswith("\ufeff", start):
-        start += 1
-    above = next((one for one in tree.statements if one.line.end == start), None)
-    below = next((one for one in tree.statements if one.line.start == end), None)
-    if isinstance(above, Blank) and (below is None or isinstance(below, Blank)):
-        start = above.line.start
-    return Edit(Span(start, end), "")
+def _removals(tree: Tree, blocks: Sequence[Span]) -> tuple[Edit, ...]:
+    """Deletes whole lines, and the empty line above some where one stands below them as well."""
+    runs: list[Span] = []
+    for block in blocks:
+        start = _after_mark(tree, block.start)
+        if runs and runs[-1].end == start:
+            start = runs.pop().start
+        runs.append(Span(start, block.end))
+    return tuple(Edit(_with_blank(tree, run), "") for run in runs)
+
+
+def _with_blank(tree: Tree, run: Span) -> Span:
+    above, below = statement_at(tree, run.start - 1), statement_at(tree, run.end)
+    alone = isinstance(above, Blank) and isinstance(below, Blank | None)
+    return Span(above.line.start, run.end) if above and alone else run
+
+
+def _after_mark(tree: Tree, start: int) -> int:
+    """The place itself, or behind the byte order mark that stands there."""
+    return start + 1 if tree.text.startswith("\ufeff", start) else start

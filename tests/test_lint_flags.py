@@ -270,3 +270,22 @@ def test_no_plug_in_is_loaded_to_lint(tmp_path: Path) -> None:
 
     assert ran.err.endswith("False\n")
     assert ran.out.count("RCC502") == 1
+
+
+@pytest.mark.parametrize(
+    ("doubled", "single"),
+    [
+        ('\'{{"method": "mtp"}}\'', '\'{"method": "mtp"}\''),
+        ('\'{{"a": {{"b": [1, {{}}]}}}}\'', '\'{"a": {"b": [1, {}]}}\''),
+        ('"{{\\"a\\": 1}}"', '"{\\"a\\": 1}"'),
+        ('\'{{"a": "{{ id }}"}}\'', None),
+    ],
+)
+def test_json_with_doubled_braces_is_told_once_and_mended(doubled: str, single: str | None, tmp_path: Path) -> None:
+    assert [code for code, _ in told(tmp_path, f'"--speculative-config", {doubled}', "vllm")] == ["RCC301"]
+    shown = call_rcc("lint", "x.recipe.toml", cwd=tmp_path).out
+    assert "doubled braces are how other tools escape them" in shown
+    assert "{{ '{{' }}" not in shown
+    call_rcc("lint", "--fix", "x.recipe.toml", cwd=tmp_path)
+
+    assert f"{single or doubled}]\n" in (tmp_path / "x.recipe.toml").read_text()

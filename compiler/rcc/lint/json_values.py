@@ -54,6 +54,4 @@ def _help(text: str) -> str | None:
         return "JSON puts names and texts in double quotes; in TOML, put the whole value in single quotes"
     if any(word in text for word in ("True", "False", "None")):
         return "JSON writes `true`, `false` and `null`"
-    if text.startswith("{{"):
-        return "braces are doubled: that is how other tools escape them, rcc takes them as they are"
     return None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from rcc.diagnostic import Finding, finding
+from rcc.diagnostic import Edit, Finding, Fix, finding
 from rcc.lint.context import Context
 from rcc.recipe.model import Raw
 from rcc.resolve.fill import KNOWN, LATE
-from rcc.syntax.template import Expression, parse_template
+from rcc.syntax.template import DOUBLED, Expression, parse_template, undoubled
 
 _LATE = "node.gid_index"
 
@@ -27,7 +27,8 @@ def _check(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[Findin
     template, errors = parse_template(raw.text)
     for error in errors:
         place = context.inside(raw.path, error.start, error.end)
-        yield finding("RCC301", error.message, place, help=error.help)
+        fix = _single_braces(context, raw) if error.message == DOUBLED else None
+        yield finding("RCC301", error.message, place, help=error.help, fix=fix)
     for one in template.expressions if template else ():
         if one.name == _LATE:
             yield from check_late_bound_name(context, raw, one)
@@ -36,6 +37,13 @@ def _check(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[Findin
             place = context.inside(raw.path, one.start, one.end)
             help = f"did you mean `{near}`?" if near else f"templates know {KNOWN}"
             yield finding("RCC302", f"template name `{one.name}` is not defined", place, help=help)
+
+
+def _single_braces(context: Context, raw: Raw) -> Fix | None:
+    place = context.inside(raw.path, 0, len(raw.text))
+    if place.source is not context.file.layers.top.source:
+        return None
+    return Fix((Edit(place.span, undoubled(place.source.text[place.span.start : place.span.end])),))
 
 
 def _is_variable(context: Context, name: str) -> bool:

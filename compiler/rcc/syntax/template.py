@@ -20,6 +20,9 @@ _OPENING = re.compile(rf"\{{\{{|<<{_NAME}>>")
 _PLAIN = re.compile(rf"\{{\{{\s*+(?:({_NAME})|'([^'\\]*)'|\"([^\"\\]*)\")\s*+\}}\}}")
 _BRACES = re.compile(r"\{\{((?:'(?:[^'\\]++|\\.)*'|\"(?:[^\"\\]++|\\.)*\"|(?!\}\})[^'\"])*)\}\}", re.DOTALL)
 _LITERAL_HELP = "for a literal `{{` write `{{ '{{' }}`"
+_JSON_KEY = re.compile(r"""\{\{\s*+("[^"]*"|'[^']*')\s*+:""")
+_DOUBLED_HELP = "doubled braces are how other tools escape them: write `{` and `}`, which rcc takes as they are"
+DOUBLED = "the braces of this JSON are doubled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,36 @@ def parse_template(text: str) -> tuple[Template | None, tuple[TemplateError, ...
         position = end
     if position < len(text):
         parts.append(Literal(text[position:]))
-    return (None if errors else Template(tuple(parts))), tuple(errors)
+    if errors:
+        return None, _doubled_braces(text) or tuple(errors)
+    return Template(tuple(parts)), ()
+
+
+def _doubled_braces(text: str) -> tuple[TemplateError, ...]:
+    """The one thing that is wrong with JSON, maybe behind `--flag=`, of which braces are doubled and none are a template's."""
+    first = text.find("{{")
+    if (
+        first < 0
+        or _PLAIN.search(text)
+        or not any(_is_json(undoubled(one)) for one in (text, text[text.find("=", 0, first) + 1 :]))
+    ):
+        return ()
+    return (TemplateError(DOUBLED, first, first + 2, _DOUBLED_HELP),)
+
+
+def undoubled(text: str) -> str:
+    """The text with single braces for double ones."""
+    return text.replace("{{", "{").replace("}}", "}")
+
+
+def _is_json(text: str) -> bool:
+    import json
+
+    try:
+        value = json.loads(text.strip("' "))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict | list) and bool(value)
 
 
 def _found(text: str) -> Iterator[tuple[int, int]]:
@@ -134,10 +166,11 @@ def _read(text: str, start: int, end: int) -> Expression | TemplateError:
         name, *quoted = plain.groups("")
         return Expression(plain[0], start, end, name or None, "".join(quoted))
     if end - start < 4:
-        return TemplateError("`{{` is never closed", start, end, f"end it with `}}}}`; {_LITERAL_HELP}")
+        help = _DOUBLED_HELP if _JSON_KEY.match(text, start) else f"end it with `}}}}`; {_LITERAL_HELP}"
+        return TemplateError("`{{` is never closed", start, end, help)
     from rcc.syntax.expression import read_expression  # imports lark
 
-    return read_expression(text, start, end, _LITERAL_HELP)
+    return read_expression(text, start, end, _DOUBLED_HELP if _JSON_KEY.match(text, start) else _LITERAL_HELP)
 
 
 def _evaluate(expression: Expression, lookup: Callable[[str], str]) -> str:

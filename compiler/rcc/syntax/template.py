@@ -118,7 +118,7 @@ def parse_template(text: str) -> tuple[Template | None, tuple[TemplateError, ...
 
 
 def _doubled_braces(text: str) -> tuple[TemplateError, ...]:
-    """The one thing that is wrong with JSON, maybe behind `--flag=`, of which braces are doubled and none are a template's."""
+    """The one thing that is wrong with JSON, maybe behind `--flag=`, that holds doubled braces and no template."""
     first = text.find("{{")
     if (
         first < 0

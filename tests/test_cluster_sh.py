@@ -1,25 +1,29 @@
 """`cluster.sh` over ssh: machines on loopback addresses, whose containers are plain processes."""
 
 import os
+import re
 import shutil
+import signal
 import socket
 import subprocess
 import urllib.request
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from rcc.plan.model import Container, Healthcheck, Mount, Plan, Rank
+from rcc.plan.model import Container, GroupHealth, Healthcheck, Mount, Plan, Rank
 from rcc_targets.shell import target
 from rcc_targets.shell.cluster import cluster_values
 from tests.support.acting_docker import ActingDocker, acting_docker
-from tests.support.plans import container, plan_of, rank
+from tests.support.plans import container, plan_of, rank, with_container
 from tests.support.result import write_result
 from tests.support.shells import SHELLS, shell_words
 from tests.support.skips import needs
 from tests.support.sshd import Machines, ssh_machines
+from tests.support.wait import wait_for
 
 pytestmark = needs("sshd", "ssh", "dash", "busybox", "bash", "python3", "tar", "curl")
 
@@ -356,3 +360,76 @@ def test_logins_are_taken_apart(login: str | None) -> None:
     (node,) = cluster_values(plan_of(rank(ssh=login)))["nodes"]
 
     assert (node.login, node.port) == LOGINS[login]
+
+
+@contextmanager
+def at_work(cluster: Cluster, build: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """An operator whose command goes on until the test ends it, with whatever that has started."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(cluster.home), "RCC_SSH": str(cluster.ssh.ssh)}
+    command = [*shell_words("dash"), str(build / "shell/cluster.sh"), *words]
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def waiting(process: subprocess.Popen[str]) -> None:
+    """Until the operator waits for a group that does not serve."""
+    assert process.stderr
+    assert any("waiting until the group serves" in line for line in process.stderr)
+
+
+def never_serving(cluster: Cluster) -> Plan:
+    check = Healthcheck(cluster.port, "/health", interval=1, timeout=5, retries=1, start_period=600)
+    silent = ("python3", "-c", "import signal; signal.pause()")
+    plan = group(cluster, entrypoint=silent, command=())
+    plan = with_container(plan, healthcheck=check)
+    return replace(plan, group=replace(plan.group, health=GroupHealth(0, "127.0.0.11", check)))
+
+
+def test_two_operators_take_turns(cluster: Cluster, tmp_path: Path) -> None:
+    """The second is told who is at it, from wherever it comes."""
+    build = cluster.build("one", never_serving(cluster))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    other = {"HOME": str(elsewhere)}
+    with at_work(cluster, build, "up") as first:
+        waiting(first)
+        for word in ("up", "down"):
+            refused = cluster(build, word, env=other)
+            assert refused.returncode == 1
+            who = r"another is at it: \S+@\S+, up since \S+ \S+ UTC"
+            assert re.fullmatch(f"rcc: hello: {who}; nothing was touched\n", refused.stderr)
+        assert cluster.running == ALL
+        assert cluster(build, "status", env=other).returncode == 0
+
+        os.killpg(first.pid, signal.SIGINT)
+        first.wait(timeout=20)
+        wait_for(lambda: cluster(build, "down", env=other).returncode == 0, "the turn of the second")
+    assert cluster.running == NONE
+
+
+def test_a_turn_does_not_outlive_a_script_that_is_killed(cluster: Cluster) -> None:
+    """Also where what it has started lives on."""
+    build = cluster.build("one", never_serving(cluster))
+    with at_work(cluster, build, "up") as first:
+        waiting(first)
+        first.kill()
+        first.wait(timeout=20)
+        wait_for(lambda: cluster(build, "down").returncode == 0, "the turn of the second")
+
+
+def test_the_turn_of_a_machine_that_is_not_heard_of_ends(cluster: Cluster) -> None:
+    """Nothing of it arrives any more, and nothing says so: it may have lost its power."""
+    build = cluster.build("one", never_serving(cluster))
+    script = build / "shell/cluster.sh"
+    text = script.read_text().replace("timeout 60", "timeout 1").replace("sleep 15", "sleep 600")
+    assert text.count("timeout 1") == text.count("sleep 600") == 1
+    script.chmod(0o755)
+    script.write_text(text)
+    with at_work(cluster, build, "up") as first:
+        waiting(first)
+        wait_for(lambda: cluster(build, "down").returncode == 0, "the turn of the second")
+        assert first.poll() is None

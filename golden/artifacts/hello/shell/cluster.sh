@@ -61,17 +61,17 @@ quoted() { printf '%s\n' "$1" | sed "s/'/'\\\\''/g; 1s/^/'/; \$s/\$/'/"; }
 # reach COMMAND: one line of `sh`, without a single quote, on the node that `use` chose. stdin is its own.
 reach() {
     if [ -z "$login" ]; then
-        sh -c "$1"
+        sh -c "$1" 9>&-
         return
     fi
     set -- -T -a -x -o BatchMode=yes -o ConnectTimeout=10 -o StrictHostKeyChecking=yes -o ServerAliveInterval=15 \
         -o ServerAliveCountMax=4 ${port:+-p "$port"} "$login" "exec sh -c '$1'"
     # RCC_SSH is a program, or one with options.
     if command -v "${RCC_SSH:=ssh}" >/dev/null; then
-        "$RCC_SSH" "$@"
+        "$RCC_SSH" "$@" 9>&-
     else
         # shellcheck disable=SC2086 # words
-        $RCC_SSH "$@"
+        $RCC_SSH "$@" 9>&-
     fi
 }
 
@@ -94,7 +94,7 @@ on() {
 
 # each TASK [WORD...]: TASK RANK [WORD...] for every rank at once; lines are told by their node. Fails if one fails.
 each() {
-    task=$1
+    task=$1 each=''
     shift
     for rank in $ranks; do
         use "$rank"
@@ -106,8 +106,10 @@ each() {
             ) 2>&1
             echo "$?" >"$work/$rank.result"
         } | told_by "$node" &
+        each="$each $!"
     done
-    wait
+    # shellcheck disable=SC2086 # words
+    wait $each
     [ -z "$(those_that_failed)" ]
 }
 
@@ -130,6 +132,33 @@ run() {
         exec "$install/$build/run.sh" "$@" </dev/null
     ' "$@"
 }
+
+# --- one at a time -------------------------------------------------------------------------------------------------
+
+# Whoever starts or stops the group has the turn: a lock on the head's node, in a session of its own that lasts while
+# this script lives and is heard of. So none is left behind, also where this machine or the network fails. A head that
+# does not answer gives no turn and takes none: `up` then fails by itself, and `down` does what it can.
+take_turn() {
+    use "$head"
+    mkfifo "$work/turn" "$work/answer"
+    reach "$hold" <"$work/turn" >"$work/answer" 2>/dev/null &
+    exec 9>"$work/turn"
+    printf '%s\n' "$id" "$(id -un)@$(uname -n), $command since $(date -u '+%Y-%m-%d %H:%M:%S') UTC" >&9
+    # A login may have something to say first.
+    while IFS= read -r turn; do
+        case $turn in
+        yours) break ;;
+        'another is at it: '*) fail "$turn; nothing was touched" ;;
+        esac
+    done <"$work/answer"
+    while kill -0 "$$" 2>/dev/null && printf . >&9; do sleep 15 9>&-; done >/dev/null 2>&1 &
+    beat=$!
+}
+beat=''
+hold='IFS= read -r id && IFS= read -r who && mkdir -p "$HOME/.rcc" && exec 8>>"$HOME/.rcc/$id.turn" || exit'
+hold="$hold"'; if command -v flock >/dev/null && ! flock -n 8'
+hold="$hold"'; then echo "another is at it: $(cat "$HOME/.rcc/$id.turn")"; exit; fi'
+hold="$hold"'; echo "$who" >"$HOME/.rcc/$id.turn"; echo yours; while [ -n "$(timeout 60 head -c 1)" ]; do :; done'
 
 # --- what is there -------------------------------------------------------------------------------------------------
 
@@ -358,10 +387,14 @@ print)
 esac
 find_build
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap '[ -z "$beat" ] || kill "$beat" 2>/dev/null || :; rm -rf "$work"' EXIT
 trap 'say "interrupted; what was started runs on"; exit 130' HUP INT TERM
 case $command in
-up | down | status) "$command" ;;
+up | down)
+    take_turn
+    "$command"
+    ;;
+status) status ;;
 stage | verify | preflight) on_nodes "$command" "$@" ;;
 logs)
     [ $# -gt 0 ] || set -- --tail 50

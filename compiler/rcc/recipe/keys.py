@@ -95,6 +95,18 @@ def pair(soft: int, hard: int) -> tuple[int, int]:
     return (soft, hard)
 
 
+MAIN = "model"
+"""The id of the model that the recipe's own `model` names, in templates, plans and locks."""
+
+
+def further_id(value: Any, path: Path, problems: Problems) -> Any:
+    """The id of a further model."""
+    if value == MAIN:
+        message = f"`{MAIN}` is the id of the recipe's own `model` already"
+        problems.append(Problem(path, "RCC206", message, "give it another, such as `draft`"))
+    return identifier(value, path, problems)
+
+
 identifier = string(ID, ID_IN_WORDS, "RCC207", hint="choose another: an id is never altered")
 absolute = string(ABSOLUTE, "an absolute path without `..`")
 model = string(f"{REPO}|{ABSOLUTE}", "a Hugging Face repo id (`org/name`) or an absolute path without `..`")
@@ -108,7 +120,7 @@ device = string(r"/[^\0:\n]+(:/[^\0:\n]+(:[rwm]+)?)?", "a device such as `/dev/f
 capability = string(r"[A-Z_]+", "a capability such as `IPC_LOCK`")
 limit_name = string(r"[a-z]+", "a limit's name such as `nofile`")
 
-MODELS = {"id": identifier, "model": model, "revision": revision}
+MODELS = {"id": further_id, "model": model, "revision": revision}
 EXTRA_MOUNTS = {"host": raw, "container": raw, "read_only": boolean, "sha256": sha256}
 STAGING = {
     "kind": choice("sparse-rows", "snapshot"),

@@ -352,7 +352,7 @@ def test_own_hardware_is_a_table() -> None:
     assert (rank["arch"], rank["gpus"], rank["container"]["devices"]) == ("arm64", 2, [])
 
 
-def test_a_built_in_profile_can_be_the_default_beside_one_s_own() -> None:
+def test_a_built_in_profile_can_be_the_default_beside_one_s_own(tmp_path: Path) -> None:
     own = '[hardware]\ndefault = "dgx-spark"\n[hardware.mine]\ngpus = 2\n'
     cluster = FOUR_NODES.replace('hardware = "dgx-spark"\n', "")
 
@@ -360,6 +360,13 @@ def test_a_built_in_profile_can_be_the_default_beside_one_s_own() -> None:
     assert refused(FOUR_RANKS, cluster + own.replace("dgx-spark", "mime")) == [
         f"RCC907 {len(cluster.splitlines()) + 2}:11 no hardware profile is called `mime`"
     ]
+
+    path = tmp_path / "cluster.toml"
+    path.write_text(cluster + own)
+    assert call_rcc("lint", path, "--select", "RCC907", cwd=tmp_path).code == 0
+    path.write_text(cluster + own.replace("dgx-spark", "mime"))
+    assert call_rcc("lint", path, "--select", "RCC907", "--unsafe-fixes", cwd=tmp_path).code == 0
+    assert 'default = "mine"\n' in path.read_text()
 
 
 @pytest.mark.parametrize(

@@ -65,4 +65,4 @@ def check_names(file: ClusterFile) -> Iterator[Finding]:
         listed = ", ".join(f"`{one}`" for one in BUILT_IN)
         help = f"did you mean `{near}`?" if near else f"built in are {listed}"
         message = f"no hardware profile is called `{cluster.hardware}`"
-        yield finding("RCC907", message, file.place(("hardware",)), help=help)
+        yield finding("RCC907", message, file.place(("hardware", "default")), help=help)

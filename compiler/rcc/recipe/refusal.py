@@ -30,11 +30,17 @@ def refused(file: Placed, problems: Iterable[Problem], language: Language) -> Fi
 
     A key that another table captured is not told as missing too.
     """
-    by_schema = {(one.path, one.message): one for one in _schema_problems(file.values, language)}
+    problems = tuple(problems)
+    by_schema = {(one.path, one.message): one for one in _schema_problems(file.values, problems, language)}
     said = [by_schema.get((one.path, one.message), one) for one in problems]
     captured = Counter((owner, one.path[-1]) for one in said if (owner := _owner(one, language)) is not None)
     left = [one for one in said if not _is_captured(one, captured)]
     return tuple(first_ones(_captured(file, one, language) or _placed(file, one) for one in left))
+
+
+def outside(torn: frozenset[str], problems: Iterable[Problem]) -> list[Problem]:
+    """The problems that are not about keys which the file tears in two, and which nobody knows whole."""
+    return [one for one in problems if (str(one.path[0]) if one.path else one.lacks) not in torn]
 
 
 def _is_captured(problem: Problem, captured: Counter[tuple[str, str | int]]) -> bool:
@@ -52,12 +58,17 @@ def _placed(file: Placed, problem: Problem) -> Finding:
     return finding(problem.code, problem.message, place, help=help)
 
 
-def _schema_problems(values: dict[str, Any], language: Language) -> list[Problem]:
-    """What JSON Schema says of the values, in the words of the reader."""
+def _schema_problems(values: dict[str, Any], of_reader: Iterable[Problem], language: Language) -> list[Problem]:
+    """What JSON Schema says of keys that are missing or unknown, in the words of the reader."""
+    in_doubt = [one.path for one in of_reader if one.code in ("RCC201", "RCC204")]
+    if not in_doubt:
+        return []
     from jsonschema import Draft7Validator
 
     from rcc_schema import load
 
+    roots = {path[0] for path in in_doubt if path}  # of a large file the rest is not looked through again
+    values = {name: value for name, value in values.items() if name in roots}
     problems: list[Problem] = []
     for error in islice(Draft7Validator(load(language.schema)).iter_errors(values), MOST):
         path: Path = tuple(error.absolute_path)
@@ -65,7 +76,7 @@ def _schema_problems(values: dict[str, Any], language: Language) -> list[Problem
             problems.extend(missing_key(path, name) for name in error.validator_value if name not in error.instance)
         elif error.validator == "additionalProperties":
             known = error.schema.get("properties", {})
-            unknown = (name for name in error.instance if name not in known)
+            unknown = islice((name for name in error.instance if name not in known), MOST)
             problems.extend(unknown_key((*path, name), known, number) for number, name in enumerate(unknown))
     return problems
 

@@ -125,6 +125,35 @@ def test_dead_variables(env: str, dead: list[str], tmp_path: Path) -> None:
     assert told(tmp_path, env, codes="RCC408") == [("RCC408", name) for name in dead]
 
 
+@pytest.mark.parametrize(
+    "env",
+    [
+        'NCCL_IB_SUBNET_PREFIX_LEN = "33"',
+        'NCCL_IB_DISABLE = "1"\nNCCL_IB_TIMEOUT = "long"',
+        'NCCL_NET = "Socket"\nNCCL_IB_HCA = "a,"',
+        'NCCL_IB_GID_INDEX = "3"\nNCCL_IB_ADDR_RANGE = "192.168.200.0"',
+        'NCCL_IB_GID_INDEX = "3"\nNCCL_IB_ADDR_FAMILY = "IPV4"',
+    ],
+)
+def test_of_a_dead_variable_nothing_else_is_said(env: str, tmp_path: Path) -> None:
+    dead = env.splitlines()[-1].split(" ")[0]
+    assert told(tmp_path, env, "--ignore", "RCC407") == [("RCC408", dead)]
+
+
+def test_where_rcc_finds_the_gid_index_no_range_is_read(tmp_path: Path) -> None:
+    nodes = '[[nodes]]\nname = "b"\nhost = "10.0.0.12"\n\n[nccl.switch]'
+    (tmp_path / "cluster.toml").write_text(
+        CLUSTER.replace('NCCL_IB_DISABLE = "yes"\n', "").replace("[nccl.switch]", nodes)
+    )
+    text = 'required_nodes = 2\ntensor_parallel_size = 2\n[env]\nNCCL_IB_ADDR_RANGE = "192.168.200.0"\n'
+    (tmp_path / "x.recipe.toml").write_text(completed(text))
+    ran = call_rcc(
+        "lint", "--format", "concise", "--ignore", "RCC511", "-c", "cluster.toml", "x.recipe.toml", cwd=tmp_path
+    )
+
+    assert [line.split("[")[1][:6] for line in ran.out.splitlines()[:-1]] == ["RCC408"]
+
+
 CLUSTER = """\
 hardware = "dgx-spark"
 hf_cache = "/mnt/nas/huggingface"

@@ -24,6 +24,23 @@ def codes(found: list[dict[str, Any]]) -> list[str]:
     return sorted(one["code"] for one in found)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (OK + '[[extra_mounts]]\nhost = "~/x"\ncontainer = "/x"\n', ["RCC710"]),
+        (OK + 'extra_mounts = [{host = "~/x", container = "/x"}, {host = "{{ id }}", container = "/y"}]\n',
+         ["RCC306", "RCC710"]),
+        (OK.replace("a/b@", "a/b:{{ x }}@"), ["RCC205"]),
+        (OK + 'staging_image = "a/b:<<x>>"\n', ["RCC205"]),
+        (OK + '[env]\nNCCL_IB_GID_INDEX = "auto"\n', ["RCC411"]),
+    ],
+)  # fmt: skip
+def test_one_slip_is_told_once(tmp_path: Path, text: str, expected: list[str]) -> None:
+    (tmp_path / "cluster.toml").write_text(NODES)
+    found = [one for one in told(tmp_path, text, "-c", "cluster.toml") if one["severity"] != "info"]
+    assert codes(found) == expected
+
+
 def test_every_missing_key_is_told(tmp_path: Path) -> None:
     def missing(text: str) -> list[str]:
         return [one["message"] for one in told(tmp_path, text) if one["code"] == "RCC204"]

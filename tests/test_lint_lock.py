@@ -1,6 +1,7 @@
 """What lint says with a lock beside the recipe, and of locks themselves."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -97,13 +98,17 @@ def test_an_image_for_other_machines(folder: Path) -> None:
         ('{"version": 99, "revision": 1}\n', "RCC614"),
         ("<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n", "RCC613"),
         ("[" * 50_000, "RCC612"),
+        (None, "RCC615"),
     ],
 )
-def test_a_broken_lock_hides_nothing_of_the_recipe(folder: Path, text: str, code: str) -> None:
-    (folder / "recipe.lock").write_text(text)
+def test_a_broken_lock_hides_nothing_of_the_recipe_and_is_not_missing_too(
+    folder: Path, text: str | None, code: str
+) -> None:
+    lock = folder / "recipe.lock"
+    edited = re.sub(r'("tree": "sha256:)(.)', lambda one: one[1] + ("0" if one[2] != "0" else "1"), lock.read_text())
+    lock.write_text(edited if text is None else text)
     change(folder, '"--load-format", "safetensors"', '"--load-format", "safetensor"')
 
-    assert code in codes(folder)
-    assert "RCC507" in codes(folder)
+    assert codes(folder) == [code, "RCC507"]
     assert code in codes(folder, name="recipe.lock")
-    assert code in codes(folder, "-c", "cluster.toml")
+    assert set(codes(folder, "-c", "cluster.toml")) == {code, "RCC507"}

@@ -69,16 +69,17 @@ def _lint_recipe(name: str, read: Read, cluster: ClusterFile | None) -> Findings
         found = renamed(found)
     if checked.file is None:
         return finished(found, [own] if own else [], own, cluster=False, lock=False)
-    lock, more = _rules(name, read, checked.file, cluster)
-    more = sure(more, found, checked.file.lost | (cluster.lost if cluster else frozenset()))
+    lock, more, of_lock = _rules(name, read, checked.file, cluster)
+    lost = checked.file.lost | (cluster.lost if cluster else frozenset())
+    more = (*of_lock, *sure(more, found, lost | {"lock"} if lock is None and has_errors(of_lock) else lost))
     documents = [*checked.file.layers.documents, *([cluster.document] if cluster and cluster.document else [])]
     return finished((*found, *more), documents, own, cluster=cluster is not None, lock=lock is not None)
 
 
 def _rules(
     name: str, read: Read, file: RecipeFile, cluster: ClusterFile | None
-) -> tuple[Lock | None, tuple[Finding, ...]]:
-    """The lock beside the recipe, and what rules, lock, files and cluster have to say of the recipe."""
+) -> tuple[Lock | None, Findings, Findings]:
+    """The lock beside the recipe, what rules, files and cluster have to say of the recipe, and what the lock has."""
     carried, of_files = _carried(file)
     found = tuple(first_ones(of_files))
     lock, of_lock = _lock(name, file, read, carried)
@@ -89,10 +90,10 @@ def _rules(
         from rcc.lint.cluster import chosen_topology
 
         topology = chosen_topology(cluster.cluster, file.recipe.topology)
-    found = (*found, *of_lock, *check_rules(file, lock, cluster, topology), *check_keys(file, carried))
+    found = (*found, *check_rules(file, lock, cluster, topology), *check_keys(file, carried))
     if cluster is not None and file.lost.isdisjoint(_DECIDING):
         found = (*found, *_resolved(file, cluster, topology, None if has_errors(of_lock) else lock, carried))
-    return lock, found
+    return lock, found, of_lock
 
 
 # Without these nothing can be said of how the recipe would run.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rcc.cluster.model import Cluster, ClusterFile
 from rcc.diagnostic import Finding, Label, Severity, finding
 from rcc.lint.context import Context
+from rcc.lint.nccl import dead_variables
 from rcc.lint.nccl_table import number_of
 from rcc.lint.variables import Variables
 from rcc.recipe.model import Raw
@@ -81,7 +82,8 @@ def check_fabric(cluster: ClusterFile, variables: Variables, required: int) -> I
         network = ip_network(text, strict=False)
     except ValueError:
         return
-    length = number_of(variables.text("NCCL_IB_SUBNET_PREFIX_LEN"))
+    dead = "NCCL_IB_SUBNET_PREFIX_LEN" in dead_variables(variables)
+    length = None if dead else number_of(variables.text("NCCL_IB_SUBNET_PREFIX_LEN"))
     if length is not None and 1 <= length <= 32 and length < network.prefixlen:
         label = Label(variables.place("NCCL_IB_ADDR_RANGE"), "the range")
         message = f"subnets of {length} bits are larger than the range `{text}`"

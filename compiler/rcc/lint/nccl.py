@@ -22,8 +22,10 @@ _DEAD_WITH_GID = ("NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VER
 def check(variables: Variables) -> Iterator[Finding]:
     """All checks of this family."""
     kinds = nccl_variables()
+    # What NCCL does not read cannot be wrong.
+    dead = dead_variables(variables)
     for name, text in variables.known():
-        if not name.startswith(PREFIX):
+        if not name.startswith(PREFIX) or name in dead:
             continue
         if not text:
             yield from check_empty_nccl_value(variables, name)
@@ -32,9 +34,12 @@ def check(variables: Variables) -> Iterator[Finding]:
         elif name in _CHOICES or kinds.get(name, _TEXT) != _TEXT:
             yield from check_nccl_choice(variables, name, text)
     for name in _LISTS:
-        yield from check_nccl_list(variables, name)
-    yield from check_ignored_address_range(variables)
-    yield from check_subnet_prefix_length(variables)
+        if name not in dead:
+            yield from check_nccl_list(variables, name)
+    if "NCCL_IB_ADDR_RANGE" not in dead:
+        yield from check_ignored_address_range(variables)
+    if "NCCL_IB_SUBNET_PREFIX_LEN" not in dead:
+        yield from check_subnet_prefix_length(variables)
     yield from check_rdma_off_and_required(variables)
     yield from check_dead_nccl_variable(variables)
 
@@ -190,6 +195,11 @@ def _dead(variables: Variables) -> Iterator[tuple[str, str, str]]:
     aware = "NCCL_IB_SUBNET_AWARE_ROUTING"
     if (aware not in variables or variables.text(aware) is not None) and not number_of(variables.text(aware)):
         yield "NCCL_IB_SUBNET_PREFIX_LEN", aware, f"it is read only with `{aware}` = 1"
+
+
+def dead_variables(variables: Variables) -> frozenset[str]:
+    """The names that NCCL does not read."""
+    return frozenset(name for name, _, _ in _dead(variables))
 
 
 def _is_off(variables: Variables) -> bool:

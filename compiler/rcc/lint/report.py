@@ -12,7 +12,16 @@ from rcc.source import Place
 from rcc.syntax.document import Document
 
 # A finding of the first kind is no news where one of the others stands in the same line.
-_SAID_BETTER = {"RCC407": ("RCC401",), "RCC611": ("RCC304",), "RCC108": ("RCC101", "RCC102")}
+_SAID_BETTER = {
+    "RCC108": ("RCC101", "RCC102"),
+    "RCC407": ("RCC401",),
+    "RCC411": ("RCC401", "RCC408"),
+    "RCC416": ("RCC408",),
+    "RCC611": ("RCC302", "RCC304"),
+    "RCC805": ("RCC306",),
+}
+# The same for a finding around a place of the other.
+_SAID_INSIDE = {"RCC306": "RCC710"}
 # Codes that look for what is not there, with the keys that would have it: where these cannot be read, it may be.
 _ROLES = ("model", "models", "revision", "staging")
 _LOOKS_FOR = {
@@ -20,8 +29,11 @@ _LOOKS_FOR = {
     "RCC306": ("hf_cache", "nodes", "vars"),
     "RCC308": ("entrypoint",),
     "RCC511": ("args",),
-    "RCC603": _ROLES,
+    "RCC601": ("lock",),
+    "RCC602": ("lock",),
+    "RCC603": (*_ROLES, "lock"),
     "RCC605": ("extra_mounts", "staging"),
+    "RCC611": ("lock",),
     "RCC706": ("extra_mounts",),
     "RCC804": ("engine", "extra_mounts", "staging"),
     "RCC805": _ROLES,
@@ -61,10 +73,12 @@ def once(findings: Iterable[Finding]) -> Findings:
     for one in sorted(findings, key=lambda one: -one.severity):
         kept.setdefault(_identity(one), one)
     lines = {(one.code, _line(one)) for one in kept.values()}
+    inside = _Taken(one.place for one in kept.values() if one.place and one.code in _SAID_INSIDE.values())
     return in_order(
         one
         for one in kept.values()
         if not any((better, _line(one)) in lines for better in _SAID_BETTER.get(one.code, ()))
+        and not (one.code in _SAID_INSIDE and inside.meets(one.place))
     )
 
 
@@ -78,7 +92,8 @@ def sure(findings: Iterable[Finding], refused: Findings, lost: frozenset[str]) -
 def _looks_for(one: Finding) -> tuple[str, ...]:
     if one.code in _OF_NAMES:
         name = re.search(r"`(\w+)", one.message)
-        return _NAMED.get(name[1], ()) if name else ()
+        keys = _NAMED.get(name[1], ()) if name else ()
+        return (*keys, "lock") if one.code == "RCC304" else keys
     return _LOOKS_FOR.get(one.code, ())
 
 

@@ -21,7 +21,7 @@ _NAMES = frozenset(
 )
 _OF_MODEL = ("repo", "commit", "path", "host_path")
 _PLAIN_KEYS = ("name", "description", "parent_model", "listen", "topology", "user")
-_PINNED_KEYS = ("docker_image", "staging_image", "revision", "model")
+_PINNED_KEYS = ("revision", "model")
 
 
 def check(context: Context) -> Iterator[Finding]:

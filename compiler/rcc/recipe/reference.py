@@ -14,6 +14,7 @@ _LABEL = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _REGISTRY = re.compile(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9a-fA-F:.]+\])(?::[0-9]{{1,5}})?")
 _COMPONENT = re.compile(r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*")
 _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_TEMPLATE = re.compile(r"\{\{.*?\}\}|<<[A-Za-z_].*?>>")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -51,6 +52,9 @@ class BadReference:
 
 def parse_reference(text: str) -> Reference | BadReference:
     """Reads `[registry[:port]/]path[:tag][@digest]`. Only sha256 digests are known."""
+    template = _TEMPLATE.search(text)
+    if template:
+        return BadReference("its lock must not depend on the cluster, so it takes no template", *template.span())
     rest, at, digest = text.partition("@")
     if at and not _DIGEST.fullmatch(digest):
         reason = "a digest is `sha256:` and 64 hex digits in lower case"

@@ -289,3 +289,25 @@ def test_json_with_doubled_braces_is_told_once_and_mended(doubled: str, single: 
     call_rcc("lint", "--fix", "x.recipe.toml", cwd=tmp_path)
 
     assert f"{single or doubled}]\n" in (tmp_path / "x.recipe.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("entrypoint", "args", "expected"),
+    [
+        ('"bash", "-lc"', '"exec vllm serve $MODEL"', []),
+        ('"bash", "-c"', '"exec vllm serve $MODEL"', []),
+        ('"/bin/sh", "-ec"', '"exec vllm serve $MODEL"', []),
+        ('"/usr/bin/env", "bash", "-euo", "pipefail", "-c"', '"run $MODEL"', []),
+        ('"tini", "--"', '"bash", "-lc", "run $MODEL"', []),
+        ('"bash", "/serve.sh"', '"$MODEL"', ["RCC308"]),
+        ('"bash", "-l", "/serve.sh"', '"$MODEL"', ["RCC308"]),
+        ('"python3", "-mc"', '"$MODEL"', ["RCC308"]),
+        ('"tini", "--"', '"$MODEL", "bash", "-lc", "run $MODEL"', ["RCC308"]),
+    ],
+)
+def test_what_a_shell_reads_it_expands(entrypoint: str, args: str, expected: list[str], tmp_path: Path) -> None:
+    text = completed(f'engine = "custom"\nentrypoint = [{entrypoint}]\nargs = [{args}]\n')
+    (tmp_path / "x.recipe.toml").write_text(text)
+    found = call_rcc("lint", "--format", "json", "x.recipe.toml", cwd=tmp_path).json()["findings"]
+
+    assert [one["code"] for one in found] == expected

@@ -12,6 +12,7 @@ from rcc.source import Path
 
 _SIMPLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\}\}|<<([A-Za-z_][A-Za-z0-9_.-]*)>>")
 _SHELL = r"\$\{[A-Za-z_][A-Za-z0-9_]*[}:]|\$[A-Z_][A-Z0-9_]*\b|\$\([a-z]"
+_SHELLS = ("ash", "bash", "busybox", "dash", "fish", "ksh", "mksh", "sh", "zsh")
 _LATE = "node.gid_index"
 _NAMES = frozenset(
     (
@@ -72,14 +73,23 @@ def check_names(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[F
 
 def check_shell_variable(context: Context, raw: Raw) -> Iterator[Finding]:
     """RCC308: no shell reads these strings, unless the recipe starts one."""
-    entrypoint = [one.text for one in context.recipe.entrypoint or ()]
     match = re.search(_SHELL, raw.text)
-    if match is None or raw.path[0] in ("entrypoint", "assert") or (raw.path[0] == "args" and "-c" in entrypoint):
+    if match is None or raw.path[0] in ("entrypoint", "assert") or _is_script(context, raw):
         return
     place = context.inside(raw.path, match.start(), match.end())
     message = f"nothing expands `{match[0]}` here: the text arrives as it is"
     help = "use a template such as `{{ node.host }}`, name a secret in `secrets`, or start a shell in `entrypoint`"
     yield finding("RCC308", message, place, help=help)
+
+
+def _is_script(context: Context, raw: Raw) -> bool:
+    """Whether an argument is, or follows, what a shell is told to run: `bash -lc …`, in `entrypoint` or in `args`."""
+    if raw.path[0] != "args":
+        return False
+    before = context.recipe.args[: int(raw.path[1])]
+    words = [one.text for one in (*(context.recipe.entrypoint or ()), *before)]
+    shells = any(word.rpartition("/")[2] in _SHELLS for word in words)
+    return "-c" in words or (shells and any(re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", word) for word in words))
 
 
 def check_template_as_text(context: Context) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """`--fix`, `--unsafe-fixes` and `--diff`: what is mended, and what is left alone."""
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -93,6 +94,29 @@ def test_a_diff_changes_nothing_and_is_what_patch_applies(tmp_path: Path) -> Non
     assert (tmp_path / "x.recipe.toml").read_text() == MOVED
     again = call_rcc("lint", "--diff", "x.recipe.toml", cwd=tmp_path)
     assert (again.code, again.out) == (0, "")
+
+
+def test_with_a_diff_what_is_found_is_told_on_the_other_stream(tmp_path: Path) -> None:
+    open_tag = completed('docker_image = "example/engine:1"\nargs = ["--max-total-tokens", "1"]\n')
+    (tmp_path / "tag.recipe.toml").write_text(open_tag)
+    assert call_rcc("lint", "--diff", "tag.recipe.toml", cwd=tmp_path).code == 0
+    strict = call_rcc("lint", "--strict", "--diff", "tag.recipe.toml", cwd=tmp_path)
+    assert (strict.code, strict.out) == (1, "")
+    assert "RCC602" in strict.err
+
+    (tmp_path / "bad.recipe.toml").write_text(completed('args = ["--trust-remote-code", "x"]\n'))
+    ran = call_rcc("lint", "--diff", "bad.recipe.toml", cwd=tmp_path)
+    assert (ran.code, ran.out) == (1, "")
+    assert "RCC515" in ran.err
+
+    ran, text = lint(tmp_path, CAPTURED, "--diff", "--format", "json")
+    assert ran.out.startswith("--- x.recipe.toml\n")
+    found = json.loads(ran.err)["findings"]
+    lines = [text.splitlines()[one["line"] - 1] for one in found if one["code"] == "RCC101"]
+    assert lines == ["args = [", 'model = "example/model"'], "places are those of the file as it is"
+    (tmp_path / "ok.recipe.toml").write_text(completed('args = ["--max-total-tokens", "1"]\n'))
+    clean = call_rcc("lint", "--diff", "--format", "json", "ok.recipe.toml", cwd=tmp_path)
+    assert (clean.out, json.loads(clean.err)) == ("", {"version": 1, "findings": []})
 
 
 def test_a_mended_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:

@@ -65,12 +65,11 @@ def command(
     if explain is not None:
         return _explain(explain)
     run = _Run(_chosen(select, ignore), cluster, stdin_filename)
+    changes = False
     if fix or unsafe_fixes or diff:
         from rcc.cli.mending import mend
 
-        code, found = mend(run, files, unsafe=unsafe_fixes, dry=diff)
-        if diff:
-            return code or exit_code(found)
+        changes, found = mend(run, files, unsafe=unsafe_fixes, dry=diff)
     else:
         found = run.lint(files)
     told = sys.stderr if (fix or unsafe_fixes) and STDIN in files else sys.stdout
@@ -78,9 +77,8 @@ def command(
         from rcc.cli.render import render
 
         click.echo(render(found, form, color=wants_color(told)), file=told, nl=False)
-    if strict and any(one.severity is Severity.WARNING for one in found):
-        return exit_code(found) or 1
-    return exit_code(found)
+    warned = strict and any(one.severity is Severity.WARNING for one in found)
+    return exit_code(found) or int(warned or changes)
 
 
 def _explain(code: str) -> int:
@@ -115,11 +113,11 @@ class _Run:
     def __init__(self, chosen: Choices | None, cluster: str | None, stdin_name: str) -> None:
         self.chosen = chosen
         self.stdin_name = stdin_name
-        self.cluster, self._found = _read_cluster(cluster) if cluster else (None, ())
+        self.cluster, self.found = _read_cluster(cluster) if cluster else (None, ())
 
     def lint(self, names: tuple[str, ...]) -> list[Finding]:
         """What is wrong with the files."""
-        found = list(self._found)
+        found = list(self.found)
         count = 0
         for name in self.files(names):
             data = sys.stdin.buffer.read() if name == STDIN else None

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rcc.cli.lint import _Run as Run
 
 
-def mend(run: Run, names: tuple[str, ...], *, unsafe: bool, dry: bool) -> tuple[int, list[Finding]]:
-    """Whether anything would change (1) where nothing is written, and what is left to find."""
-    left: list[Finding] = []
+def mend(run: Run, names: tuple[str, ...], *, unsafe: bool, dry: bool) -> tuple[bool, list[Finding]]:
+    """Whether anything would change where nothing is written, and what is found in the files as they then are."""
+    left: list[Finding] = list(run.found)
     changed = False
     for name in run.files(names):
         before = sys.stdin.buffer.read() if name == "-" else _read(name)
@@ -31,12 +31,13 @@ def mend(run: Run, names: tuple[str, ...], *, unsafe: bool, dry: bool) -> tuple[
         changed |= after != text
         if dry:
             click.echo(difference(own, text, after), nl=False)
+            findings = tuple(run.lint_one(own, before))
         elif name == "-":
             click.echo(after.encode(), nl=False)
         elif before is not None and after != text:
             findings = rewrite(name, before, after) or findings
         left += findings
-    return (1 if dry and changed else 0), left
+    return dry and changed, left
 
 
 def _lint(run: Run, name: str, text: str) -> tuple[Finding, ...]:

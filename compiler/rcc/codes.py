@@ -104,7 +104,7 @@ RCC617 lock-not-written error the lock could not be written
 RCC618 not-pinned error something is not pinned, and the build was to be locked
 RCC701 carried-file-refused error a relative mount source is not a file that the artifacts can carry
 RCC702 relative-container-path error a path in the container is not absolute
-RCC703 same-target error two mounts have one target
+RCC703 same-target error two mounts or devices have one target
 RCC704 nested-mounts warning a mount lies inside another
 RCC705 part-of-staging warning a mount takes part of what is staged
 RCC706 writable-model-cache warning the model cache is mounted writable

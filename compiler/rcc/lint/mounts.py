@@ -10,6 +10,7 @@ from rcc.lint.context import Context, is_plain
 from rcc.lint.paths import above, lies_in, normal
 from rcc.recipe.absolute import not_absolute
 from rcc.recipe.model import ExtraMount
+from rcc.recipe.targets import same_targets
 
 # Patterns are compiled where a look at the text shows that they may match.
 _SNAPSHOT = r".*/snapshots/(?:[0-9a-f]{40}|\{\{.*\}\}|<<.*>>)/?"
@@ -98,15 +99,9 @@ def check_part_of_staging(context: Context) -> Iterator[Finding]:
 
 def check_targets(context: Context) -> Iterator[Finding]:
     """RCC703 and RCC704: two mounts at one place, or one inside the other."""
-    first: dict[str, int] = {}
-    for index, mount in enumerate(context.recipe.extra_mounts):
-        target = normal(mount.container.text)
-        if target in first:
-            label = Label(context.place("extra_mounts", first[target], "container"), "mounted here first")
-            place = context.place("extra_mounts", index, "container")
-            message = f"two mounts have the target `{target}`"
-            yield finding("RCC703", message, place, labels=[label], help="remove one, or give it another target")
-        first.setdefault(target, index)
+    targets = [normal(mount.container.text) for mount in context.recipe.extra_mounts]
+    yield from same_targets(context.file, targets)
+    first = {target: index for index, target in reversed(list(enumerate(targets)))}
     for target, index in first.items():
         outer = next((one for one in above(target) if one in first), None)
         if outer is not None:

@@ -29,6 +29,7 @@ from rcc.source import Path
 ENV_NAME = r"[^=\x00-\x1f\x7f]+"
 REPO = r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*"
 ABSOLUTE = r"/(?!/)(?!(.*/)?\.\.(/|$))[^\0\n]*"
+DEVICE = r"(/(?!\.{1,2}(/|:|$))[^/\0:\n]+)+"
 REVISION = r"[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._/-]*"
 
 text = string()
@@ -116,7 +117,11 @@ port = integer(1, 65535)
 limit = either(integer(-1), record(pair, {"soft": integer(-1), "hard": integer(-1)}, ("soft", "hard")), (int,))
 env_name = string(ENV_NAME, "a name without `=` and control characters")
 _variables = mapping(raw, env_name)
-device = string(r"/[^\0:\n]+(:/[^\0:\n]+(:[rwm]+)?)?", "a device such as `/dev/fuse`")
+device = string(
+    rf"{DEVICE}(:{DEVICE}(:[rwm]+)?)?",
+    "a device such as `/dev/fuse`",
+    hint="write its path from `/` on, without `.`, `..`, doubled or trailing slashes",
+)
 capability = string(r"[A-Z_]+", "a capability such as `IPC_LOCK`")
 limit_name = string(r"[a-z]+", "a limit's name such as `nofile`")
 

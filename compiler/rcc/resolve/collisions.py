@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from rcc.cluster.model import Hardware
 from rcc.diagnostic import Finding, Label, finding
 from rcc.recipe.model import RecipeFile
+from rcc.recipe.targets import same_targets
 from rcc.resolve.model import ResolvedRank
 from rcc.resolve.models import RESERVED
 
 
-def check_collisions(file: RecipeFile, rank: ResolvedRank) -> list[Finding]:
-    """Of one rank's mounts and staging blocks, templates filled."""
-    return [*_targets(file, rank), *_destinations(file, rank)]
+def check_collisions(file: RecipeFile, hardware: Hardware, rank: ResolvedRank) -> list[Finding]:
+    """Of one rank's devices, mounts and staging blocks, templates filled."""
+    targets = [mount.target for mount in rank.mounts]
+    return [
+        *_reserved(file, targets),
+        *same_targets(file, targets, hardware.devices),
+        *_destinations(file, rank),
+    ]
 
 
-def _targets(file: RecipeFile, rank: ResolvedRank) -> Iterator[Finding]:
-    first: dict[str, int] = {}
-    for index, mount in enumerate(rank.mounts):
-        target, path = mount.target, ("extra_mounts", index, "container")
+def _reserved(file: RecipeFile, targets: Sequence[str]) -> Iterator[Finding]:
+    for index, target in enumerate(targets):
         if target in ("/", RESERVED) or target.startswith(f"{RESERVED}/"):
-            help = "choose another path in the container"
-            yield finding("RCC709", f"`{target}` is where rcc mounts its own", file.place(path), help=help)
-        elif target in first:
-            earlier = Label(file.place(("extra_mounts", first[target], "container")), "mounted here first")
-            message, help = f"two mounts have the target `{target}`", "remove one, or give it another target"
-            yield finding("RCC703", message, file.place(path), labels=[earlier], help=help)
-        first.setdefault(target, index)
+            place, help = file.place(("extra_mounts", index, "container")), "choose another path in the container"
+            yield finding("RCC709", f"`{target}` is where rcc mounts its own", place, help=help)
 
 
 def _destinations(file: RecipeFile, rank: ResolvedRank) -> Iterator[Finding]:

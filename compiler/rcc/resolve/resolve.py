@@ -42,7 +42,7 @@ def resolve(
     for rank in range(len(chosen.nodes)):
         resolved, of_rank = resolve_rank(chosen, rank)
         ranks.append(resolved)
-        found += (*of_rank, *check_collisions(file, resolved))
+        found += (*of_rank, *check_collisions(file, chosen.hardware, resolved))
     found += set_by_compiler(file, chosen.engine, tuple(one.gid_index for one in ranks))
     found += _check_cache(chosen, ranks)
     found += _check_cache_dirs(chosen, ranks)

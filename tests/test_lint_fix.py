@@ -266,6 +266,56 @@ def test_captured_keys_are_fixed_in_one_go(before: str, after: str | None, tmp_p
     assert lint(tmp_path, text, "--fix")[1] == text
 
 
+NODE = '[[nodes]]\nname = "a"\nhost = "10.0.0.11"\n'
+OTHER = NODE.replace('"a"', '"b"').replace("11", "12")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # RCC105: a sub-table before the array that it belongs to.
+        (
+            '# theirs\n\n# env\n[nodes.env]\nA = "1"\n\n' + NODE,
+            "# theirs\n\n" + NODE + '\n# env\n[nodes.env]\nA = "1"\n',
+        ),
+        (
+            '[nodes.env]\nA = "1"\n[nodes.vars]\nb = "2"\n' + NODE,
+            NODE + '\n[nodes.env]\nA = "1"\n[nodes.vars]\nb = "2"\n',
+        ),
+        # RCC107: dotted keys and a header.
+        (
+            'vars.a = "1" # one\n# two\nvars."b c"   = """\n=\n"""\n' + NODE + '[vars]\nd = "3"\n',
+            NODE + '[vars]\na = "1" # one\n# two\n"b c"   = """\n=\n"""\nd = "3"\n',
+        ),
+        ('nccl.x.A = "1"\n' + NODE + "[nccl.x]", NODE + '[nccl.x]\nA = "1"\n'),
+        # RCC103: single brackets beside double ones, before and after, and twice.
+        (NODE + OTHER.replace("[[nodes]]", "[nodes]"), NODE + OTHER),
+        (NODE.replace("[[nodes]]", "[nodes]") + OTHER, NODE + OTHER),
+        ((NODE + OTHER).replace("[[nodes]]", "[nodes]"), NODE + OTHER),
+        # Several slips, of which each alone leaves the file unreadable.
+        (
+            'vars.a = "1"\n' + NODE + OTHER.replace("[[nodes]]", "[nodes]") + '[vars]\nb = "2"\n',
+            NODE + OTHER + '[vars]\na = "1"\nb = "2"\n',
+        ),
+    ],
+)
+def test_a_file_that_table_order_makes_unreadable_is_mended(before: str, after: str, tmp_path: Path) -> None:
+    ran, text = lint(tmp_path, before, "--fix", name="cluster.toml")
+
+    assert text == after
+    assert (ran.code, ran.out) == (0, "")
+
+
+@pytest.mark.parametrize("option", ["--fix", "--unsafe-fixes"])
+def test_what_may_mean_more_than_one_thing_is_left_alone(option: str, tmp_path: Path) -> None:
+    several = '[nodes.env]\nA = "1"\n' + NODE + OTHER
+    _, text = lint(tmp_path, several, option, name="cluster.toml")
+    assert text == (several if option == "--fix" else NODE + '[nodes.env]\nA = "1"\n' + OTHER)
+
+    for both in ('vars.a = "1"\n' + NODE + '[vars]\na = "2"\n', NODE + 'name = "b"\n', "nodes = []\n" + NODE):
+        assert lint(tmp_path, both, option, name="cluster.toml")[1] == both
+
+
 def test_a_hundred_captured_keys_in_two_tables(tmp_path: Path) -> None:
     keys = [f'{key} = "x"\n' for key in ("name", "description", "parent_model", "listen", "topology", "requires_rcc")]
     text = OK + DEVICE + "".join(keys[:3]) + '[env]\nA = "1"\n' + "".join(f'V{n} = "1"\n' for n in range(100))

@@ -114,6 +114,42 @@ def test_nothing_is_told_that_comes_from_what_was_not_read(text: str, expected: 
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("port = 1\nport = 2\nname = 'a'\nname = 'b'\nprot = 1\n", ["RCC004", "RCC004", "RCC201"]),
+        ("port = 'x'\nport = 1\nport = 2\n", ["RCC004", "RCC004", "RCC202"]),
+        ("port = 1\nport = 'x'\n[env]\nA = '{{ hff }}'\n", ["RCC004", "RCC302"]),
+        ("[env]\nA = '1'\n[env]\nB = '{{ hff }}'\nA = '2'\n", ["RCC004", "RCC004", "RCC302"]),
+        ("env.A = '1'\n[env]\nB = '{{ hff }}'\n", ["RCC107", "RCC302"]),
+        ("prot = 1\n[extra_mounts]\nhost = '/a'\n[[extra_mounts]]\nhost = '/b'\n", ["RCC103", "RCC201"]),
+        ("prot = 1\nenv = { A = '1', A = '2', B = { C = 1, C = 2 } }\n", ["RCC004", "RCC004", "RCC201", "RCC202"]),
+        ("args = [{ a = 1, a = 2 }]\n", ["RCC004", "RCC202"]),
+        ("port = 1\nport = 2\nname = \n", ["RCC003"]),
+    ],
+)
+def test_a_key_that_stands_twice_hides_nothing(text: str, expected: list[str], tmp_path: Path) -> None:
+    assert codes(told(tmp_path, OK + text)) == expected
+
+
+def test_a_base_with_a_key_twice_is_used_for_what_it_says_first(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(OK + "port = 1\nport = 2\n")
+    assert codes(told(tmp_path, 'extends = "base.toml"\nprot = 1\n')) == ["RCC004", "RCC201"]
+
+    ran = call_rcc("build", "x.recipe.toml", "-t", "shell", cwd=tmp_path)
+    assert (ran.code, "RCC004" in ran.err) == (1, True), "a build takes neither of the two"
+
+
+def test_a_key_that_stands_twice_in_a_cluster_hides_nothing(tmp_path: Path) -> None:
+    text = 'topology = "x"\nname = "a"\nname = "b"\n' + NODES
+    assert codes(told(tmp_path, text, name="cluster.toml")) == ["RCC004", "RCC904"]
+    assert codes(told(tmp_path, completed("required_nodes = 5\n"), "-c", "cluster.toml")) == [
+        "RCC004",
+        "RCC902",
+        "RCC904",
+    ]
+
+
+@pytest.mark.parametrize(
     ("base", "code"), [("a = [\n", "RCC003"), (None, "RCC007"), ('extends = "x.recipe.toml"\n', "RCC208")]
 )
 def test_a_broken_base_does_not_hide_its_child(base: str | None, code: str, tmp_path: Path) -> None:

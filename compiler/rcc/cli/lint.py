@@ -160,13 +160,13 @@ def _read(path: str) -> bytes:
 def _read_cluster(name: str) -> tuple[ClusterFile | None, tuple[Finding, ...]]:
     from rcc.cluster.read import cluster_of
     from rcc.lint.order import renamed
-    from rcc.syntax.document import read_document
+    from rcc.syntax.document import read_with_duplicates
 
     try:
         data = _read(name)
     except OSError as error:
         raise click.UsageError(f"cannot read `{name}`: {(error.strerror or '').lower()}") from error
-    document, found = read_document(name, data)
+    document, found = read_with_duplicates(name, data)
     cluster, more = cluster_of(document) if document else (None, ())
     return cluster, renamed((*found, *more))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rcc.cluster.keys import CLUSTER_SHAPE, LANGUAGE
 from rcc.cluster.model import Cluster, ClusterFile, Node
 from rcc.diagnostic import MOST, Finding, Findings, Label, finding, first_ones, has_errors, in_order
-from rcc.recipe.refusal import refused
+from rcc.recipe.refusal import outside, refused
 from rcc.recipe.shape import Problems
 from rcc.syntax.document import Document, read_document
 
@@ -26,6 +26,7 @@ def cluster_of(document: Document) -> tuple[ClusterFile | None, Findings]:
     """The typed cluster of a file, once it is read; with errors what is left of it for a linter."""
     problems: Problems = []
     cluster, lost = CLUSTER_SHAPE(document.values, (), problems), frozenset[str]()
+    problems = outside(document.torn, problems) if document.torn else problems
     found = refused(document, problems, LANGUAGE) if problems else ()
     if not isinstance(cluster, Cluster) and len(problems) <= MOST:
         from rcc.recipe.rest import StandIns, rest_of
@@ -33,7 +34,7 @@ def cluster_of(document: Document) -> tuple[ClusterFile | None, Findings]:
         cluster, lost = rest_of(document.values, CLUSTER_SHAPE, StandIns({}, {"nodes": {"name": "*"}}))
     if not isinstance(cluster, Cluster):
         return None, found
-    return ClusterFile(cluster, document, lost), (*found, *first_ones(_duplicates(document, cluster)))
+    return ClusterFile(cluster, document, lost | document.torn), (*found, *first_ones(_duplicates(document, cluster)))
 
 
 def localhost() -> ClusterFile:

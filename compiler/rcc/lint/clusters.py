@@ -14,12 +14,12 @@ from rcc.lint.cluster import check_fabric, chosen_topology, profiles
 from rcc.lint.report import sure
 from rcc.lint.variables import Variables
 from rcc.nearest import nearest_name
-from rcc.syntax.document import Document, read_document
+from rcc.syntax.document import Document, read_with_duplicates
 
 
 def check_cluster(name: str, data: bytes) -> tuple[Document | None, Findings]:
     """Everything about a cluster file without a recipe."""
-    document, found = read_document(name, data)
+    document, found = read_with_duplicates(name, data)
     if document is None:
         return None, found
     file, more = cluster_of(document)

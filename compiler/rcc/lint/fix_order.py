@@ -10,7 +10,7 @@ from functools import cached_property
 from rcc.diagnostic import Edit, Finding, Findings, Fix
 from rcc.source import Span
 from rcc.syntax.document import Document
-from rcc.syntax.edit import move_section, move_to_top, move_under, rename_header, statement_at
+from rcc.syntax.edit import move_dotted, move_section, move_to_top, move_under, rename_header, statement_at
 from rcc.syntax.nodes import Assignment, Header
 
 Maker = Callable[[Document, Finding], Fix | None]
@@ -19,7 +19,14 @@ Maker = Callable[[Document, Finding], Fix | None]
 def order_makers(document: Document, findings: Findings) -> Mapping[str, Maker]:
     """What makes the fixes of a file, by code, once all of its findings are known."""
     captured = _Captured(document, [one for one in findings if one.code == "RCC101"])
-    return {"RCC101": captured.fix, "RCC102": _to_owner, "RCC103": _double_brackets, "RCC106": _to_siblings}
+    return {
+        "RCC101": captured.fix,
+        "RCC102": _to_owner,
+        "RCC103": _double_brackets,
+        "RCC105": _below_array,
+        "RCC106": _to_siblings,
+        "RCC107": _under_header,
+    }
 
 
 class _Captured:
@@ -91,8 +98,40 @@ def _to_owner(document: Document, finding: Finding) -> Fix | None:
 
 
 def _double_brackets(document: Document, finding: Finding) -> Fix | None:
+    """Of the header, or of the earlier one where this one has them already."""
+    places = [one for one in (finding.place, *(label.place for label in finding.labels)) if one]
+    headers = [statement_at(document.tree, one.span.start) for one in places]
+    single = next((one for one in headers if isinstance(one, Header) and not one.array), None)
+    return Fix((rename_header(single, single.key, array=True),)) if single else None
+
+
+def _below_array(document: Document, finding: Finding) -> Fix | None:
+    """The sub-tables before an array of tables, behind its first element: safe where that is the only one."""
+    array = _header(document, finding)
+    headers = [one for one in document.tree.statements if isinstance(one, Header)]
+    if array is None or not array.array:
+        return None
+    first = next(one for one in headers if one.key == array.key and one.array)
+    own = [one for one in headers[: headers.index(first)] if one.key[: len(array.key)] == array.key]
+    between = headers[headers.index(own[0]) : headers.index(own[-1]) + 1] if own else []
+    if not own or len(own) != len(between):
+        return None
+    alone = sum(one.key == array.key and one.array for one in headers) == 1
+    return replace(move_section(document.tree, own[0], own[-1], first), safe=alone)
+
+
+def _under_header(document: Document, finding: Finding) -> Fix | None:
+    """The dotted keys under the header that has the table's name, first and without that name."""
     header = _header(document, finding)
-    return Fix((rename_header(header, header.key, array=True),)) if header else None
+    if header is None:
+        return None
+    size = len(header.key)
+    own = [one for one in document.tree.statements if isinstance(one, Assignment)]
+    dotted = [one for one in own if one.header is None and len(one.key) > size and one.key[:size] == header.key]
+    taken = {one.key[0] for one in own if one.header is header}
+    if header.array or not dotted or not taken.isdisjoint(one.key[size] for one in dotted):
+        return None
+    return move_dotted(document.tree, dotted, header)
 
 
 def _to_siblings(document: Document, finding: Finding) -> Fix | None:

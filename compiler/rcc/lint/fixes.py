@@ -12,7 +12,7 @@ import tomli
 from rcc.diagnostic import Edit, Finding, Findings, Fix
 from rcc.lint.fix_order import Maker, order_makers
 from rcc.source import Span
-from rcc.syntax.document import Document
+from rcc.syntax.document import Document, read_with_duplicates
 from rcc.syntax.edit import apply_fixes, remove, statement_at, write_key, write_string
 from rcc.syntax.nodes import Assignment
 
@@ -45,7 +45,11 @@ def with_fixes(findings: Iterable[Finding], document: Document) -> Findings:
 
 
 def _can_be_read(document: Document, fix: Fix) -> bool:
-    """Whether the file is TOML afterwards, and no value is lost by a fix that only moves."""
+    """Whether the file is TOML afterwards, or nearer to it, and no value is lost by a fix that only moves."""
+    if document.tree.refused:
+        text = apply_fixes(document.source.text, [fix])[0]
+        left, _ = read_with_duplicates(document.source.name, text.encode())
+        return left is not None and len(left.tree.refused) < len(document.tree.refused)
     try:
         after = tomli.loads(apply_fixes(document.source.text, [fix])[0].removeprefix("\ufeff"))
     except (ValueError, RecursionError):

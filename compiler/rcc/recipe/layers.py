@@ -9,7 +9,7 @@ from typing import Any
 
 from rcc.diagnostic import Finding, Findings, finding, first_ones
 from rcc.source import Path, Place, whole
-from rcc.syntax.document import Document, Part, read_document
+from rcc.syntax.document import Document, Part, read_with_duplicates
 
 Read = Callable[[str], bytes]
 """Reads a file by name; raises OSError."""
@@ -39,6 +39,11 @@ class Layers:
                 _remove(merged, path)
             _merge(merged, {k: v for k, v in document.values.items() if k not in SPENT})
         return merged
+
+    @property
+    def torn(self) -> frozenset[str]:
+        """The top-level keys of which a part is nowhere, in any of the documents."""
+        return frozenset().union(*(one.torn for one in self.documents))
 
     @property
     def top(self) -> Document:
@@ -157,7 +162,7 @@ class _Reading:
             help = "a relative path starts at the folder of the file that states it" if stated else None
             self._found.append(finding("RCC007", message, place, help=help))
             return None
-        document, found = read_document(name, data)
+        document, found = read_with_duplicates(name, data)
         self._found.extend(found)
         return document
 

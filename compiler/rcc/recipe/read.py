@@ -12,7 +12,7 @@ from rcc.recipe.identity import default_id, proposed_id
 from rcc.recipe.keys import LANGUAGE, RECIPE, RECIPE_SHAPE
 from rcc.recipe.layers import SPENT, Layers, Read, read_layers
 from rcc.recipe.model import Recipe, RecipeFile
-from rcc.recipe.refusal import refused
+from rcc.recipe.refusal import outside, refused
 from rcc.recipe.shape import Problem, Problems
 from rcc.syntax.document import Document
 
@@ -47,10 +47,13 @@ def recipe_of(name: str, layers: Layers, id: str | None = None) -> tuple[RecipeF
         recipe, lost = _rest(layers, complete)
     if isinstance(recipe, Recipe):
         problems.extend(problem for check in _CHECKS for problem in check(recipe))
+    if layers.torn:
+        problems = outside(layers.torn, problems)
     found = (*of_bases, *(refused(layers, problems, LANGUAGE) if problems else ()))
     if not isinstance(recipe, Recipe):
         return None, found
-    return RecipeFile(recipe, recipe.id or default_id(name) or "recipe" if id is None else id, layers, lost), found
+    own_id = recipe.id or default_id(name) or "recipe" if id is None else id
+    return RecipeFile(recipe, own_id, layers, lost | layers.torn), found
 
 
 def _may_be_in_a_base(problem: Problem) -> bool:

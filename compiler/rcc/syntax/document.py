@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import tomli
 
-from rcc.diagnostic import Edit, Finding, Findings, Fix, Label, finding
+from rcc.diagnostic import Edit, Finding, Findings, Fix, Label, finding, first_ones, has_errors
 from rcc.source import Path, Place, Source, Span, whole
 from rcc.syntax.errors import DuplicateKeyError, TomlError, TooDeepError
 from rcc.syntax.scan import check_depth
@@ -23,8 +23,11 @@ Part = Literal["key", "value", "header"]
 class Document:
     """The values of a TOML file; its syntax tree is built when a place is asked for.
 
-    `values` is what tomli reads (TOML 1.1).
+    `values` is what tomli reads (TOML 1.1). Where keys stand twice it is the first value of each, and `torn` names the
+    top-level keys that cannot be both things that they are.
     """
+
+    torn: frozenset[str] = frozenset()
 
     def __init__(self, source: Source, values: dict[str, Any]) -> None:
         self.source = source
@@ -53,6 +56,12 @@ class Document:
 
 def read_document(name: str, data: bytes) -> tuple[Document | None, Findings]:
     """Reads a TOML 1.1 file: UTF-8, at most 128 KiB, keys of at most 64 parts, 100 levels of arrays and tables."""
+    document, found = read_with_duplicates(name, data)
+    return (None if has_errors(found) else document), found
+
+
+def read_with_duplicates(name: str, data: bytes) -> tuple[Document | None, Findings]:
+    """The same for a linter: where nothing is wrong but that keys stand twice, there is a document all the same."""
     if len(data) > MAX_BYTES:
         message = f"the file has {len(data)} bytes, more than the {MAX_BYTES} that rcc reads"
         return None, (finding("RCC005", message, whole(name), help="a recipe is a short text; move data out of it"),)
@@ -68,7 +77,8 @@ def read_document(name: str, data: bytes) -> tuple[Document | None, Findings]:
     except TomlError as error:
         return None, (*marked, _report(source, error))
     except (ValueError, RecursionError) as error:
-        return None, (*marked, _explain(source, error))
+        document, found = _explain(source, error)
+        return document, (*marked, *found)
     return Document(source, values), marked
 
 
@@ -90,18 +100,25 @@ def _byte_order_mark(source: Source) -> Findings:
     return (finding("RCC002", message, Place(source, span), help="save the file without it", fix=fix),)
 
 
-def _explain(source: Source, error: Exception) -> Finding:
+def _explain(source: Source, error: Exception) -> tuple[Document | None, Findings]:
     """What tomli refused, in the words of the tree, which knows more of it."""
     from rcc.syntax.tree import parse_flat
 
+    twice: Findings = ()
     try:
-        parse_flat(source.text).values()
+        tree = parse_flat(source.text)
+        twice = tuple(first_ones(_report(source, one) for one in tree.refused))
+        document = Document(source, tree.values())
     except TomlError as better:
-        return _report(source, better)
+        return None, (*twice, _report(source, better))
+    if twice:
+        document.tree, document.torn = tree, frozenset(tree.torn)
+        return document, twice
     if not isinstance(error, tomli.TOMLDecodeError):
-        return finding("RCC003", str(error), Place(source, Span(0, 0)))
+        return None, (finding("RCC003", str(error), Place(source, Span(0, 0))),)
     start = source.line_starts()[error.lineno - 1] + error.colno - 1
-    return finding("RCC003", error.msg[:1].lower() + error.msg[1:], Place(source, Span(start, start + 1)))
+    message = error.msg[:1].lower() + error.msg[1:]
+    return None, (finding("RCC003", message, Place(source, Span(start, start + 1))),)
 
 
 def _report(source: Source, error: TomlError) -> Finding:

@@ -87,6 +87,24 @@ def move_under(tree: Tree, assignments: Sequence[Assignment], header: Header) ->
     return Fix((Edit(Span(at, at), moved), *_removals(tree, [one.block for one in assignments])))
 
 
+def move_dotted(tree: Tree, assignments: Sequence[Assignment], header: Header) -> Fix:
+    """Moves assignments whose keys begin with a header's, and the comments right above each, right below that header.
+
+    There their keys are the rest.
+    """
+    newline = line_end(tree.text)
+    moved = "" if tree.text[: header.line.end].endswith("\n") else newline
+    for one in assignments:
+        lines = _whole_lines(tree, one.block, newline)
+        behind = tree.text[one.span.start : one.value.start].rpartition("=")[0]
+        blank = behind[len(behind.rstrip()) :]
+        rest = ".".join(write_key(name) for name in one.key[len(header.key) :]) + blank
+        start = len(lines) - len(_whole_lines(tree, Span(one.span.start, one.block.end), newline))
+        moved += lines[:start] + rest + lines[start + len(behind) :]
+    at = header.line.end
+    return Fix((Edit(Span(at, at), moved), *_removals(tree, [one.block for one in assignments])))
+
+
 def _end_under(tree: Tree, header: Header) -> int:
     own = [one for one in tree.statements if isinstance(one, Assignment) and one.header is header]
     return own[-1].line.end if own else header.line.end

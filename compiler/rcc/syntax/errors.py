@@ -28,7 +28,12 @@ class TomlError(Exception):
 
 
 class DuplicateKeyError(TomlError):
-    """A key or table that stands twice, or is both a table and another value."""
+    """A key or table that stands twice, or is both a table and another value.
+
+    `torn` says that the two cannot be read as one: a part of what was meant is then nowhere.
+    """
+
+    torn = False
 
 
 class TooDeepError(TomlError):

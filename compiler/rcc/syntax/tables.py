@@ -24,10 +24,14 @@ class Made(Enum):
 
 @dataclass(slots=True)
 class Table:
-    """Keys and what they hold; `section` counts the headers before a dotted table's first key."""
+    """Keys and what they hold; `section` counts the headers before a dotted table's first key.
+
+    `refused` are the keys that an inline table has twice.
+    """
 
     made: Made
     section: int = 0
+    refused: tuple[DuplicateKeyError, ...] = ()
     entries: dict[str, Entry] = field(default_factory=dict)
 
 
@@ -106,18 +110,22 @@ def span_of(part: Part) -> Span:
 
 
 class Tables:
-    """The tables of a file while its statements come in; refuses what TOML calls a redefinition."""
+    """The tables of a file while its statements come in; refuses what TOML calls a redefinition.
+
+    After a refusal it goes on: of a key that stands twice the first value counts, a table that is opened twice is one.
+    """
 
     def __init__(self) -> None:
         self.root = Table(Made.HEADER)
         self._current = self.root
-        self._header: Opening | None = None
+        self.header: Opening | None = None
         self._section = 0
 
     def open(self, header: Opening) -> Path:
         """Takes a header; the path of the table that it opens."""
         self._section += 1
-        self._header = header
+        self.header = header
+        self._current = Table(Made.HEADER)  # what stands below a header that is refused
         table = self.root
         path: list[str | int] = []
         for part in header.key[:-1]:
@@ -133,7 +141,7 @@ class Tables:
 
     def assign(self, pair: Pair) -> None:
         """Takes an assignment under the header that was opened last."""
-        _assign(self._current, pair, self._header, self._section)
+        _assign(self._current, pair, self.header, self._section)
 
     def _step(self, table: Table, part: Token, header: Opening) -> tuple[Table, list[str | int]]:
         """One part of a header's key that is not the last."""
@@ -158,11 +166,11 @@ class Tables:
             return
         if not isinstance(entry.content, Table) or entry.content.made is Made.INLINE:
             raise _closed(part, entry)
+        self._current = entry.content
         if entry.content.made is Made.DOTTED:
-            raise _closed(part, entry)
+            raise _closed(part, entry, torn=False)
         if entry.content.made is Made.HEADER:
             raise _twice(f"table `{name}`", part, entry)
-        self._current = entry.content
         self._current.made = Made.HEADER
         entry.key, entry.value, entry.header = part, header, header
 
@@ -213,7 +221,10 @@ def inline_table(pairs: list[Pair]) -> Table:
     """An inline table with its own keys, each checked; closed once its last pair is read."""
     table = Table(Made.INLINE)
     for pair in pairs:
-        _assign(table, pair, None, 0)
+        try:
+            _assign(table, pair, None, 0)
+        except DuplicateKeyError as error:
+            table.refused += (error,)
     return table
 
 
@@ -228,7 +239,7 @@ def _twice(what: str, part: Token, entry: Entry) -> DuplicateKeyError:
     )
 
 
-def _closed(part: Token, entry: Entry) -> DuplicateKeyError:
+def _closed(part: Token, entry: Entry, *, torn: bool = True) -> DuplicateKeyError:
     """The error for a table that nothing more can be added to, or that is none."""
     content = entry.content
     help = "write what belongs to it there"
@@ -244,7 +255,7 @@ def _closed(part: Token, entry: Entry) -> DuplicateKeyError:
         what = "a table that dotted keys made"
     else:
         what = "a table with a header of its own"
-    return DuplicateKeyError(
+    error = DuplicateKeyError(
         f"`{name_of(part)}` is already {what}",
         span_of(part),
         label="cannot be added to here",
@@ -252,3 +263,5 @@ def _closed(part: Token, entry: Entry) -> DuplicateKeyError:
         first=span_of(entry.key or entry.value),
         first_label=f"{what} since here",
     )
+    error.torn = torn
+    return error

@@ -11,7 +11,7 @@ import lark
 
 from rcc.source import Path, Span
 from rcc.syntax.actions import Actions
-from rcc.syntax.errors import TomlError
+from rcc.syntax.errors import DuplicateKeyError, TomlError
 from rcc.syntax.explain import explain
 from rcc.syntax.grammar import load, run
 from rcc.syntax.lexer import Token, UnexpectedError, text_of
@@ -20,20 +20,54 @@ from rcc.syntax.scalars import read_scalar
 from rcc.syntax.scan import check_depth
 from rcc.syntax.statements import Layout
 from rcc.syntax.strings import locate
-from rcc.syntax.tables import ArrayValue, Entry, Opening, Pair, Table, TableArray, Tables, content_of, name_of, span_of
+from rcc.syntax.tables import (
+    ArrayValue,
+    Entry,
+    Opening,
+    Pair,
+    Table,
+    TableArray,
+    Tables,
+    TableValue,
+    Value,
+    content_of,
+    name_of,
+    span_of,
+)
 
 Part = Literal["key", "value", "header"]
 
 
 class Tree:
-    """A TOML file that the grammar and the rules of redefinition take."""
+    """A TOML file that the grammar takes, and of which the rules of redefinition may refuse a part."""
 
     def __init__(self, text: str, found: list[Pair | Opening]) -> None:
-        """Takes what the parser found, in order; raises DuplicateKeyError."""
+        """Takes what the parser found, in order."""
         self.text = text
         tables = Tables()
         self._root = tables.root
-        self._found = [(one, _take(tables, one)) for one in found]
+        self._twice: list[DuplicateKeyError] = []
+        self.torn: set[str] = set()
+        """The top-level keys of which a part is nowhere, since it cannot be both things that it is."""
+        self._found = [(one, self._take(tables, one)) for one in found]
+
+    def _take(self, tables: Tables, found: Pair | Opening) -> Path:
+        """The path that a header opens."""
+        try:
+            if isinstance(found, Opening):
+                return tables.open(found)
+            tables.assign(found)
+        except DuplicateKeyError as error:
+            self._twice.append(error)
+            if error.torn:
+                self.torn.add(name_of((found if isinstance(found, Opening) else tables.header or found).key[0]))
+        return tuple(map(name_of, found.key)) if isinstance(found, Opening) else ()
+
+    @cached_property
+    def refused(self) -> tuple[DuplicateKeyError, ...]:
+        """All that stands twice, in order."""
+        inside = (one for found, _ in self._found if isinstance(found, Pair) for one in _refused(found.value))
+        return tuple(sorted((*self._twice, *inside), key=lambda one: one.span.start))
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
@@ -89,11 +123,14 @@ def _parser() -> lark.Lark:
 def parse(text: str) -> Tree:
     """The tree of a TOML 1.1 text; raises TomlError."""
     check_depth(text)
-    return parse_flat(text)
+    tree = parse_flat(text)
+    if tree.refused:
+        raise tree.refused[0]
+    return tree
 
 
 def parse_flat(text: str) -> Tree:
-    """The same for a text of which is known that nothing in it nests too deep."""
+    """The same for a text of which is known that nothing in it nests too deep; what stands twice is in `refused`."""
     try:
         found = run(_parser(), text)
     except UnexpectedError as error:
@@ -101,12 +138,22 @@ def parse_flat(text: str) -> Tree:
     return Tree(text, found)
 
 
-def _take(tables: Tables, found: Pair | Opening) -> Path:
-    """The path that a header opens."""
-    if isinstance(found, Opening):
-        return tables.open(found)
-    tables.assign(found)
-    return ()
+def _refused(value: Value) -> Iterator[DuplicateKeyError]:
+    """The keys that stand twice in the inline tables of a value."""
+    if isinstance(value, ArrayValue):
+        for item in value.items:
+            yield from _refused(item)
+    elif isinstance(value, TableValue):
+        yield from _refused_keys(value.table)
+
+
+def _refused_keys(table: Table) -> Iterator[DuplicateKeyError]:
+    yield from table.refused
+    for entry in table.entries.values():
+        if isinstance(entry.content, Table):
+            yield from _refused_keys(entry.content)
+        elif isinstance(entry.content, ArrayValue):
+            yield from _refused(entry.content)
 
 
 def _child(entry: Entry, step: str | int) -> Entry | None:

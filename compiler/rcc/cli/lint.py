@@ -39,7 +39,9 @@ def _codes(context: click.Context, parameter: click.Parameter, begun: str) -> li
 @click.option("--ignore", multiple=True, metavar="CODES", help="Do not tell of these codes.")
 @click.option("--fix", is_flag=True, help="Make the fixes that keep, or restore, what is meant.")
 @click.option("--unsafe-fixes", is_flag=True, help="Make the fixes that may change what is meant as well.")
-@click.option("--diff", is_flag=True, help="Show what the fixes would change, and change nothing.")
+@click.option(
+    "--diff", is_flag=True, help="Show what the fixes would change, and change nothing; findings go to stderr."
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
 @stdin_filename_option
 @click.option(
@@ -72,7 +74,7 @@ def command(
         changes, found = mend(run, files, unsafe=unsafe_fixes, dry=diff)
     else:
         found = run.lint(files)
-    told = sys.stderr if (fix or unsafe_fixes) and STDIN in files else sys.stdout
+    told = sys.stderr if diff or ((fix or unsafe_fixes) and STDIN in files) else sys.stdout
     if found or form not in _QUIET:
         from rcc.cli.render import render
 

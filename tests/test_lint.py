@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -309,3 +310,26 @@ def test_findings_do_not_depend_on_what_was_linted_before(folder: Path) -> None:
     after = json.loads(lint(folder, "--format", "json", "fails.recipe.toml", "many.recipe.toml").out)
 
     assert [one for one in after["findings"] if one["file"] == "many.recipe.toml"] == json.loads(alone)["findings"]
+
+
+def test_of_an_open_mount_lint_says_whether_a_file_of_that_name_lies_beside_the_recipe(tmp_path: Path) -> None:
+    mounts = "".join(f'[[extra_mounts]]\nhost = "/srv/{name}"\ncontainer = "/{name}"\n' for name in ("a.sh", "b.sh"))
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/x.recipe.toml").write_text(completed(f"port = 8000\n{mounts}"))
+    (tmp_path / "sub/a.sh").write_text("")
+    (tmp_path / "b.sh").write_text("")
+    found = lint(tmp_path, "--format", "json", "--select", "RCC605", "sub/x.recipe.toml").json()["findings"]
+
+    assert ['mount the `a.sh` that lies beside the recipe: `host = "a.sh"`' in one["help"] for one in found] == [
+        True,
+        False,
+    ]
+
+
+def test_of_an_unknown_key_a_few_of_the_known_ones_are_named(tmp_path: Path) -> None:
+    (tmp_path / "x.recipe.toml").write_text(completed("zzzzzz = 1\n"))
+    (found,) = lint(tmp_path, "--format", "json", "--select", "RCC201", "x.recipe.toml").json()["findings"]
+
+    assert found["help"].startswith("known keys here: `args`, ")
+    assert re.search(r" and [0-9]+ more$", found["help"])
+    assert len(found["help"]) < 300

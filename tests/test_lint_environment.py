@@ -80,6 +80,9 @@ def told(folder: Path, env: str, *options: str, codes: str = "") -> list[tuple[s
         ('NCCL_PROTO = "LL,LL64"', [("RCC418", "LL64")]),
         ('NCCL_ALGO = "allreduce:tree,ring;broadcast:ring"', []),
         ('NCCL_IB_ADDR_FAMILY = "IPV4"', [("RCC418", "IPV4")]),
+        ('NCCL_P2P_LEVEL = "SYS"\nNCCL_NET_GDR_LEVEL = "5"', []),
+        ('NCCL_P2P_LEVEL = "sys"', [("RCC418", '"sys"')]),
+        ('NCCL_NET_GDR_LEVEL = "auto"', [("RCC418", '"auto"')]),
         ('NCCL_IB_HCA = "=mlx5_0:1,mlx5_1:1"', []),
         ('NCCL_IB_HCA = "^=mlx5_0"', []),
         ('NCCL_IB_HCA = "mlx5_0,=mlx5_1"', [("RCC414", "=mlx5_1")]),
@@ -197,4 +200,5 @@ def test_the_table_of_nccls_variables_is_sound() -> None:
 
     assert len(table) > 150
     assert list(table) == sorted(table)
-    assert all(kind[0] in ("number", "text", "of") and (kind[0] == "of") == (len(kind) > 1) for kind in table.values())
+    assert {kind[0] for kind in table.values()} == {"number", "text", "of", "level"}
+    assert all((kind[0] in ("of", "level")) == (len(kind) > 1) for kind in table.values())

@@ -115,6 +115,10 @@ def told(folder: Path, args: str, engine: str = "sglang") -> list[tuple[str, str
     [
         ('"--context-length", "128k"', []),
         ('"--context-length", "1.5x"', [("RCC506", "1.5x")]),
+        ('"--max-total-tokens", "1.5"', [("RCC506", "1.5")]),
+        ('"--max-total-tokens", "1.5K"', [("RCC506", "1.5K")]),
+        ('"--max-total-tokens", "128Ki"', [("RCC506", "128Ki")]),
+        ('"--max-total-tokens", "1.5k", "--context-length", "2M", "--max-prefill-tokens", "-1"', []),
         ('"--mem-fraction-static=high"', [("RCC506", "high")]),
         ('"--log-requests-level", "7"', [("RCC507", "7")]),
         ('"--trust-remote-code=yes"', [("RCC506", "yes")]),

@@ -1,14 +1,17 @@
 """The hooks, run by the real pre-commit in a repository of recipes."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from tests.support.cli import PATH
+from rcc.lint.kind import NAMES, SUFFIXES
+from tests.support.cli import PATH, call_rcc
 from tests.support.pages import completed
 from tests.support.paths import ROOT
 
@@ -84,3 +87,24 @@ def test_a_slip_stops_the_commit_and_is_shown(repository: Path) -> None:
     assert "error[RCC202]: `port` must be an integer" in ran.stdout
     assert "r7.recipe.toml:5:8" in ran.stdout
     assert (repository.parent / "counts").read_text().split() == ["2"], "the changed file alone"
+
+
+def test_the_hook_looks_at_what_lint_finds_by_itself(tmp_path: Path) -> None:
+    (hook,) = [one for one in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text()) if one["id"] == "rcc-lint"]
+    for name in (
+        "x.toml",
+        "precipe.toml",
+        "recipe.toml.bak",
+        "mycluster.toml",
+        "x.lock",
+        *(name for name, kind in NAMES.items() if kind != "settings"),
+        *(f"x{s}" for s in SUFFIXES),
+    ):
+        (tmp_path / name).write_text("?")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/y.cluster.toml").write_text("?")
+    found = call_rcc("lint", "--format", "json", "--select", "RCC003,RCC612", ".", cwd=tmp_path).json()["findings"]
+    every = [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*")) if path.is_file()]
+
+    assert {one["file"] for one in found} == {name for name in every if re.search(hook["files"], name)}
+    assert len({one["file"] for one in found}) >= 7

@@ -90,7 +90,7 @@ def _rules(
         from rcc.lint.cluster import chosen_topology
 
         topology = chosen_topology(cluster.cluster, file.recipe.topology)
-    found = (*found, *check_rules(file, lock, cluster, topology), *check_keys(file, carried))
+    found = (*found, *check_rules(file, lock, cluster, topology, os.path.isfile), *check_keys(file, carried))
     if cluster is not None and file.lost.isdisjoint(_DECIDING):
         found = (*found, *_resolved(file, cluster, topology, None if has_errors(of_lock) else lock, carried))
     return lock, found, of_lock

@@ -56,10 +56,14 @@ def _check_document(document: Document) -> Iterator[Finding]:
 
 
 def check_rules(
-    file: RecipeFile, lock: Lock | None = None, cluster: ClusterFile | None = None, topology: str | None = None
+    file: RecipeFile,
+    lock: Lock | None = None,
+    cluster: ClusterFile | None = None,
+    topology: str | None = None,
+    is_file: Callable[[str], bool] = lambda path: False,
 ) -> Iterator[Finding]:
     """What the rules find in a recipe that can be read; with the topology's profile where a cluster is given."""
-    context = Context(file, lock, cluster, topology)
+    context = Context(file, lock, cluster, topology, is_file)
     for module, applies in _FAMILIES:
         if applies(context):
             yield from first_ones(import_module(f"rcc.lint.{module}").check(context))

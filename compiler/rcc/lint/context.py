@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,10 @@ _SEARCHES = 50
 
 
 class Context:
-    """A recipe and, where they are known, the cluster and topology that it is for and the lock beside it."""
+    """A recipe and, where they are known, the cluster and topology that it is for and the lock beside it.
+
+    `is_file` says whether there is a file of that path, from the working folder.
+    """
 
     def __init__(
         self,
@@ -30,12 +33,14 @@ class Context:
         lock: Lock | None = None,
         cluster: ClusterFile | None = None,
         topology: str | None = None,
+        is_file: Callable[[str], bool] = lambda path: False,
     ) -> None:
         self.file = file
         self.recipe = file.recipe
         self.lock = lock
         self.cluster = cluster
         self.topology = topology
+        self.is_file = is_file
         self._searches = _SEARCHES
 
     @cached_property

@@ -11,7 +11,7 @@ from rcc.lint.context import Context, is_plain
 from rcc.recipe.shape import shown
 from rcc.source import Place
 
-_COUNT = r"-?[0-9]+(?:\.[0-9]+)?(?:[kmgtKMGT]i?)?"
+_COUNT = r"[0-9]+(?:[KMGT]|(?:\.[0-9]+)?[kmgt])"
 _JSON_STARTS = ('{"', "{'", "[{", "'{", '"{')
 
 
@@ -63,8 +63,9 @@ def check_wrong_flag_value(context: Context, one: Occurrence, value: Value) -> I
 
 
 def _count(text: str) -> None:
-    if not text.isdigit() and not re.fullmatch(_COUNT, text):
-        raise ValueError(text)
+    """Both engines take fractions of thousands, as in `1.5k`; `K` and the like are powers of 1024, and whole."""
+    if not re.fullmatch(_COUNT, text.strip()):
+        int(text)
 
 
 _KINDS: dict[str, tuple[Callable[[str], object], str]] = {

@@ -57,7 +57,11 @@ def check_nccl_number(variables: Variables, name: str, text: str) -> Iterator[Fi
 
 def check_nccl_choice(variables: Variables, name: str, text: str) -> Iterator[Finding]:
     """RCC418: NCCL has a list of texts, and ignores others."""
-    choices = nccl_variables()[name][1:] or _choices(name, text)
+    kind, *choices = nccl_variables()[name]
+    if kind == "level":
+        yield from _level(variables, name, text, choices)
+        return
+    choices = choices or list(_choices(name, text))
     known = {one.upper() for one in choices}
     unknown = [one for one in _words(text) if one.upper() not in known]
     if choices and unknown:
@@ -65,6 +69,16 @@ def check_nccl_choice(variables: Variables, name: str, text: str) -> Iterator[Fi
         start = text.index(unknown[0])
         place = variables.inside(name, start, start + len(unknown[0]))
         yield finding("RCC418", f"NCCL knows no `{name}` `{shown(unknown[0])}`", place, help=f"it knows {listed}")
+
+
+def _level(variables: Variables, name: str, text: str, levels: list[str]) -> Iterator[Finding]:
+    """How far apart two devices may be: a name as NCCL writes it, or a number as it was once."""
+    if text in levels or text[0] in "0123456789":
+        return
+    written = text.strip().upper()
+    help = f"write `{written}`" if written in levels else f"it knows {', '.join(f'`{one}`' for one in levels)}"
+    message = f"NCCL knows no `{name}` `{shown(text)}`, and goes on as if it were not set"
+    yield finding("RCC418", message, variables.place(name), help=help)
 
 
 def _choices(name: str, text: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ _DIGITS = 18
 
 @cache
 def nccl_variables() -> dict[str, tuple[str, ...]]:
-    """What NCCL reads, by name: `("number",)`, `("text",)` or `("of", …)` with the texts that it knows."""
+    """What NCCL reads, by name: `("number",)`, `("text",)`, or `("of", …)` and `("level", …)` with what it knows."""
     with open(_DATA, encoding="utf-8") as file:
         lines = file.read().splitlines()[1:]
     return {PREFIX + name: tuple(kind) for name, *kind in (line.split() for line in lines)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -136,9 +137,12 @@ def check_unpinned_mount(context: Context) -> Iterator[Finding]:
             continue
         if staged and not staged.isdisjoint((normal(host), *above(normal(host)))):
             continue
+        place = context.place("extra_mounts", index, "host")
         help = "for a file, write its `sha256`, or put it beside the recipe and name it by its relative path"
-        message = f"nothing says what `{host}` holds"
-        yield finding("RCC605", message, context.place("extra_mounts", index, "host"), help=help)
+        name = posixpath.basename(host)
+        if name and context.is_file(posixpath.join(posixpath.dirname(place.source.name), name)):
+            help = f'write its `sha256`, or mount the `{name}` that lies beside the recipe: `host = "{name}"`'
+        yield finding("RCC605", f"nothing says what `{host}` holds", place, help=help)
 
 
 def lock_missing(context: Context, why: str, path: Path) -> Finding:

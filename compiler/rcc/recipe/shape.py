@@ -225,6 +225,7 @@ def record(make: Callable[..., Any], fields: Mapping[str, Shape], required: tupl
     return shape
 
 
+_LISTED = 12
 _SEARCHES = 50
 """For how many problems of a file the nearest known key is looked for: a file has room for ten thousand."""
 
@@ -238,7 +239,11 @@ def unknown_key(path: Path, known: Mapping[str, Any], before: int = 0) -> Proble
 
 def _known_instead(name: str, known: Mapping[str, Any]) -> str:
     near = nearest_name(name, known)
-    return f"did you mean `{near}`?" if near else f"known keys here: {', '.join(f'`{one}`' for one in sorted(known))}"
+    if near:
+        return f"did you mean `{near}`?"
+    listed = [f"`{one}`" for one in sorted(known)]
+    more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
+    return f"known keys here: {', '.join(listed[:_LISTED])}{more}"
 
 
 def missing_key(path: Path, name: str) -> Problem:

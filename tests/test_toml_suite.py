@@ -10,14 +10,16 @@ import pytest
 import tomli
 
 from rcc.source import Path as TomlPath
+from rcc.syntax import tree as tree_module
 from rcc.syntax.document import read_document
 from rcc.syntax.errors import TomlError
-from rcc.syntax.tree import Tree, parse
+from rcc.syntax.tree import Part, Tree, parse, parse_valid
 from tests.support.paths import SHARED, needs_shared
 
 SUITE = SHARED / "toml-test"
 LIST = SUITE / "files-toml-1.1.0"
 NAMES = LIST.read_text().split() if LIST.exists() else ["valid/missing.toml", "invalid/missing.toml"]
+PARTS: tuple[Part, ...] = ("key", "value", "header")
 VALID = [name for name in NAMES if name.startswith("valid/") and name.endswith(".toml")]
 INVALID = [name for name in NAMES if name.startswith("invalid/")]
 SEEDS = sorted((SHARED / "seed").glob("*.toml"))
@@ -68,6 +70,22 @@ def test_every_path_has_a_place_that_says_the_same(file: Path) -> None:
         _check_key(tree, path)
         if isinstance(value, str):
             _check_characters(tree, path, value)
+
+
+@pytest.mark.parametrize("file", [*(SUITE / name for name in VALID), *SEEDS], ids=lambda file: file.name)
+def test_places_are_the_same_where_values_are_parsed_when_they_are_asked_for(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = file.read_bytes().decode("utf-8")
+    at_once = parse(text)
+    monkeypatch.setattr(tree_module, "_LARGE", -1)
+    later = parse_valid(text)
+    assert repr(later.values()) == repr(at_once.values())
+    for path, value in _paths(tomli.loads(text.removeprefix("\ufeff")), ()):
+        assert [later.span(path, part) for part in PARTS] == [at_once.span(path, part) for part in PARTS]
+        if isinstance(value, str):
+            assert later.string_span(path, 0, len(value)) == at_once.string_span(path, 0, len(value))
+    assert later.statements == at_once.statements
 
 
 @pytest.mark.parametrize("file", [*(SUITE / name for name in VALID), *SEEDS], ids=lambda file: file.name)

@@ -36,9 +36,9 @@ class Document:
     @cached_property
     def tree(self) -> Tree:
         """The syntax tree: places, comments and edits."""
-        from rcc.syntax.tree import parse_flat  # a clean lint must not import lark
+        from rcc.syntax.tree import parse_valid  # a clean lint must not import lark
 
-        return parse_flat(self.source.text)
+        return parse_valid(self.source.text)
 
     def place(self, path: Path, part: Part = "value") -> Place:
         """Where the value at `path` stands, or its key; the nearest parent that has a place, else the file's start."""

@@ -52,6 +52,29 @@ def open_brackets(text: str, end: int) -> list[int]:
     return found
 
 
+def hollowed(text: str) -> tuple[str, set[int]]:
+    """A valid text with blanks for all that stands inside of arrays and inline tables, and where these begin."""
+    pieces: list[str] = []
+    begins: set[int] = set()
+    start = end = depth = 0
+    in_value = False
+    for match in _marks().finditer(text):
+        mark = match[0]
+        if mark in "[{":
+            depth += 1
+            if depth == 1:
+                start = match.end()
+        elif mark in "]}":
+            depth -= 1
+            if depth == 0 and in_value:
+                pieces += (text[end:start], " " * (match.start() - start))
+                begins.add(start - 1)
+                end = match.start()
+        elif depth == 0 and mark in "=\n":
+            in_value = mark == "="
+    return "".join((*pieces, text[end:])), begins
+
+
 def check_depth(text: str) -> None:
     """Raises TooDeepError where something nests deeper than rcc reads."""
     if not _may_be_deep(text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from rcc.syntax.grammar import load, run
 from rcc.syntax.lexer import Token, UnexpectedError, text_of
 from rcc.syntax.nodes import Statement
 from rcc.syntax.scalars import read_scalar
-from rcc.syntax.scan import check_depth
+from rcc.syntax.scan import check_depth, hollowed
 from rcc.syntax.statements import Layout
 from rcc.syntax.strings import locate
 from rcc.syntax.tables import (
@@ -41,9 +41,10 @@ Part = Literal["key", "value", "header"]
 class Tree:
     """A TOML file that the grammar takes, and of which the rules of redefinition may refuse a part."""
 
-    def __init__(self, text: str, found: list[Pair | Opening]) -> None:
-        """Takes what the parser found, in order."""
+    def __init__(self, text: str, found: list[Pair | Opening], hollow: Iterable[int] = ()) -> None:
+        """Takes what the parser found, in order; `hollow` is where values begin that are still to be parsed."""
         self.text = text
+        self._hollow = set(hollow)
         tables = Tables()
         self._root = tables.root
         self._twice: list[DuplicateKeyError] = []
@@ -106,12 +107,22 @@ class Tree:
 
     def values(self) -> dict[str, Any]:
         """The values, as tomli gives them; raises TomlError for a date that no calendar has."""
-        return _table_values(self._root)
+        return parse_flat(self.text).values() if self._hollow else _table_values(self._root)
 
     def _entry(self, path: Path) -> Entry | None:
         entry = self._root.entries.get(path[0]) if path and isinstance(path[0], str) else None
         for step in path[1:]:
-            entry = _child(entry, step) if entry else None
+            entry = _child(self._filled(entry), step) if entry else None
+        return entry
+
+    def _filled(self, entry: Entry) -> Entry:
+        """The entry with all that its value holds."""
+        value = entry.value
+        if isinstance(value, ArrayValue | TableValue) and value.left.start() in self._hollow:
+            span = span_of(value)
+            (pair,) = run(_parser(), "x=".rjust(span.start) + self.text[span.start : span.end])
+            entry.content, entry.value = content_of(pair.value), pair.value
+            self._hollow.remove(span.start)
         return entry
 
 
@@ -136,6 +147,17 @@ def parse_flat(text: str) -> Tree:
     except UnexpectedError as error:
         raise explain(text, error.offset, error.expected) from None
     return Tree(text, found)
+
+
+_LARGE = 16 * 1024
+
+
+def parse_valid(text: str) -> Tree:
+    """The tree of a text that tomli takes; what the values of a large one hold is parsed when it is asked for."""
+    if len(text) <= _LARGE:
+        return parse_flat(text)
+    without, hollow = hollowed(text)
+    return Tree(text, run(_parser(), without), hollow)
 
 
 def _refused(value: Value) -> Iterator[DuplicateKeyError]:

@@ -433,3 +433,95 @@ def test_the_turn_of_a_machine_that_is_not_heard_of_ends(cluster: Cluster) -> No
         waiting(first)
         wait_for(lambda: cluster(build, "down").returncode == 0, "the turn of the second")
         assert first.poll() is None
+
+
+def breaking_ssh(cluster: Cluster, script: str) -> dict[str, str]:
+    """The environment of an operator whose ssh runs a line of sh first."""
+    path = cluster.folder / "breaking-ssh"
+    path.write_text(f'#!/bin/sh\n{script}\nexec {cluster.ssh.ssh} "$@"\n')
+    path.chmod(0o755)
+    return {"RCC_SSH": str(path)}
+
+
+def test_a_node_that_is_not_reached_for_a_moment_costs_no_group(cluster: Cluster, tmp_path: Path) -> None:
+    """The second rank's node does not answer once everything is up: by then it has been asked how it does."""
+    build = cluster.build("one", group(cluster))
+    assert cluster(build, "up").returncode == 0
+
+    lost = f'case "$*" in *127.0.0.12*) [ ! -e {tmp_path}/asked ] || exit 255; touch {tmp_path}/asked ;; esac'
+    again = cluster(build, "up", env=breaking_ssh(cluster, lost))
+
+    assert (again.returncode, cluster.running) == (0, ALL), again.stderr
+    assert (tmp_path / "asked").exists()
+
+
+def test_up_stops_nothing_that_it_has_not_started(cluster: Cluster, tmp_path: Path) -> None:
+    """The group runs, and has ceased to serve: somebody has to look at it, as it is."""
+    gate = tmp_path / "gate"
+    gate.touch()
+    engine = ENGINE.replace("200", '200 if os.path.exists(os.environ["GATE"]) else 503')
+    env = {"BUILD": "one", "GATE": str(gate)}
+    plan = group(cluster, entrypoint=("python3", "-c", engine))
+    plan = replace(plan, ranks=tuple(_with_env(one, {**env, "NODE_RANK": str(one.rank)}) for one in plan.ranks))
+    check = Healthcheck(cluster.port, "/health", interval=1, timeout=1, retries=1, start_period=5)
+    build = cluster.build("one", replace(plan, group=replace(plan.group, health=GroupHealth(0, "127.0.0.11", check))))
+    first = cluster(build, "up")
+    assert first.returncode == 0, first.stderr
+
+    gate.unlink()
+    again = cluster(build, "up")
+
+    assert again.returncode == 1
+    assert "did not serve within 6 s" in again.stderr
+    assert "what ran before was left alone" in again.stderr
+    assert cluster.running == ALL
+
+
+def _with_env(rank: Rank, env: Mapping[str, str]) -> Rank:
+    return replace(rank, container=replace(rank.container, env=env))
+
+
+def test_where_only_the_head_reaches_its_address_the_head_is_asked(cluster: Cluster) -> None:
+    """`url` names an address where nothing answers this machine."""
+    check = Healthcheck(cluster.port, "/health", interval=1, timeout=1, retries=1, start_period=30, address="127.0.0.11")
+    plan = with_container(group(cluster), healthcheck=check)
+    plan = replace(plan, group=replace(plan.group, health=GroupHealth(0, "127.0.0.99", check)))
+    up = cluster(cluster.build("one", plan), "up")
+
+    assert up.returncode == 0, up.stderr
+    assert f"serves, but http://127.0.0.99:{cluster.port}/health does not answer this machine" in up.stderr
+
+
+@pytest.mark.parametrize("command", ["up", "down", "status", "print"])
+def test_a_word_too_many_costs_nothing(command: str, cluster: Cluster) -> None:
+    build = cluster.build("one", group(cluster))
+    assert cluster(build, "up").returncode == 0
+    asked = cluster(build, command, "--help")
+    node = subprocess.run(
+        ["sh", str(build / "shell/spark1/run.sh"), command, "--help"], capture_output=True, text=True, check=False
+    )
+
+    for one in (asked, node):
+        assert (one.returncode, one.stdout) == (2, "")
+        assert " up " in one.stderr
+    assert cluster.running == ALL
+
+
+def test_an_interrupt_ends_what_follows_the_logs(cluster: Cluster) -> None:
+    """Background jobs of a script do not hear of it; a shell that a person types in sends it to all of them."""
+    build = cluster.build("one", group(cluster))
+    assert cluster(build, "up").returncode == 0
+    with at_work(cluster, build, "logs", "-f") as following:
+        wait_for(lambda: len(_group_of(following)) > 2 * COUNT, "the logs of every rank")
+        os.killpg(following.pid, signal.SIGINT)
+
+        assert following.wait(timeout=20) == 130
+        wait_for(lambda: not _group_of(following), "the end of all that it had started")
+    assert cluster.running == ALL
+
+
+def _group_of(process: subprocess.Popen[str]) -> list[str]:
+    """The processes of its process group that have not ended."""
+    listed = subprocess.run(["ps", "-A", "-o", "pgid=,stat=,args="], capture_output=True, text=True, check=True)
+    lines = [line.split(maxsplit=2) for line in listed.stdout.splitlines()]
+    return [line[2] for line in lines if line[0] == str(process.pid) and not line[1].startswith("Z")]

@@ -212,6 +212,16 @@ def test_health_is_the_head_s_and_the_recipe_may_change_it() -> None:
     assert plan["group"]["start_order"] == [3, 2, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("listen", "host"), [("0.0.0.0", "10.0.0.11"), ("10.0.0.11", "10.0.0.11"), ("192.168.200.11", None), ("::1", None)]
+)
+def test_where_others_perhaps_do_not_reach_it_the_head_alone_is_asked_for_health(listen: str, host: str | None) -> None:
+    plan = planned(f'listen = "{listen}"\n{FOUR_RANKS}', FOUR_NODES)
+
+    assert plan["group"]["health"]["host"] == host
+    assert plan["ranks"][0]["container"]["healthcheck"]["address"] == ("127.0.0.1" if listen == "0.0.0.0" else listen)
+
+
 def test_locked_says_of_each_thing_what_would_pin_it() -> None:
     recipe = FOUR_RANKS + '[[extra_mounts]]\nhost = "/data"\ncontainer = "/data"\n'
     _, found = plan_texts(recipe, FOUR_NODES, Options(locked=True))

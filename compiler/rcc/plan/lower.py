@@ -30,7 +30,6 @@ STOP_GRACE = 120
 
 LABEL = "dev.rcc"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, never bound
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def lower(resolved: Resolved) -> Plan:
@@ -81,7 +80,9 @@ def _group(resolved: Resolved) -> Group:
     """Workers before the head: the head answers for all, so it comes when they are there."""
     size = len(resolved.ranks)
     check = _healthcheck(resolved)
-    host = None if resolved.recipe.listen in LOOPBACK else resolved.ranks[0].node.host
+    host = resolved.ranks[0].node.host
+    if resolved.recipe.listen not in (*EVERYWHERE, host):
+        host = None  # an address that perhaps nobody but the head reaches
     health = GroupHealth(0, host, check) if check else None
     return Group(size, tuple(reversed(range(size))), health, "group" if size > 1 else "self")
 

@@ -44,6 +44,11 @@ cluster.sh print      show the docker command lines, and do nothing
 END
 }
 
+misused() {
+    usage >&2
+    exit 2
+}
+
 say() { printf 'rcc: %s: %s\n' "$id" "$*" >&2; }
 fail() {
     say "$*"
@@ -114,6 +119,15 @@ each() {
     # shellcheck disable=SC2086 # words
     wait $each
     [ -z "$(those_that_failed)" ]
+}
+
+# What runs at once in the background does not hear of an interrupt by itself.
+end_children() {
+    # shellcheck disable=SC2046 # words
+    kill $(ps -A -o pid= -o ppid= | awk -v top="$$" '
+        { parent[$1] = $2 }
+        END { for (one in parent) for (up = parent[one]; up in parent; up = parent[up]) if (up == top) print one }
+    ') 2>/dev/null || :
 }
 
 those_that_failed() {
@@ -273,10 +287,19 @@ record_here() {
     cat "$work/own" >"$HOME/.rcc/$id/nodes"
 }
 
-# One question to the head: from here, or, where nothing here can ask, from the head itself.
+# One question to the head: from here, and where that fails, by the head itself.
 served() {
+    if answers_here 2>/dev/null; then
+        at=" at ${url%"${url#*://*/}"}"
+    else
+        at=${url:+", but $url does not answer this machine"}
+        run "$head" health >/dev/null 2>&1
+    fi
+}
+
+answers_here() {
     if [ -z "$url" ]; then
-        run "$head" health
+        return 1
     elif command -v curl >/dev/null; then
         curl -fsS --noproxy '*' -m "$timeout" -o /dev/null "$url"
     elif command -v wget >/dev/null; then
@@ -284,14 +307,22 @@ served() {
     elif command -v python3 >/dev/null; then
         python3 -c 'import sys, urllib.request as r; r.build_opener(r.ProxyHandler({})).open(sys.argv[1], timeout=float(sys.argv[2]))' "$url" "$timeout"
     else
-        run "$head" health
-    fi 2>/dev/null
+        return 1
+    fi
+}
+
+# A rank whose node cannot be reached just now (255 is ssh's own status) may run as well as ever.
+none_ended() {
+    each run status >/dev/null && return
+    for rank in $(those_that_failed); do
+        [ "$(cat "$work/$rank.result")" = 255 ] || return 1
+    done
 }
 
 wait_until_served() {
     began=$(date +%s) pause=1 told=0
     until served; do
-        each run status >/dev/null || give_up 'a rank ended before the group served'
+        none_ended || give_up 'a rank ended before the group served'
         waited=$(($(date +%s) - began))
         [ "$waited" -lt "$patience" ] || give_up "the group did not serve within $patience s"
         progress
@@ -299,8 +330,8 @@ wait_until_served() {
         [ "$pause" -ge 5 ] || pause=$((pause + 1))
     done
     [ ! -t 2 ] || echo >&2
-    each run status >/dev/null || give_up 'a rank ended although the head serves'
-    say "serves${url:+ at ${url%"${url#*://*/}"}}"
+    none_ended || give_up 'a rank ended although the head serves'
+    say "serves$at"
 }
 
 # A line that is written anew on a terminal, and one every half a minute elsewhere.
@@ -313,7 +344,8 @@ progress() {
     fi
 }
 
-# Says which rank it was and what it said last, keeps that on the nodes, and leaves nothing running.
+# Says which rank it was and what it said last, keeps that on the nodes, and leaves nothing running that it started.
+started=''
 give_up() {
     say "$1"
     each run status >&2 || :
@@ -321,6 +353,7 @@ give_up() {
     for rank in ${culprits:-$ranks}; do
         run "$rank" logs --tail 20 </dev/null 2>&1 | told_by "rank $rank" >&2 || :
     done
+    [ -n "$started" ] || fail 'gave up; what ran before was left alone'
     each run evidence >&2 || :
     each run down >&2 || :
     fail 'gave up, and stopped what was started'
@@ -341,6 +374,7 @@ up() {
         stop_former || :
         each give_way >&2 || fail 'the former build was stopped, or could not be; nothing new was started'
         record_here
+        started=yes
         for rank in $start_order; do
             run "$rank" start >&2 || give_up "rank $rank did not start"
         done
@@ -380,6 +414,12 @@ help | -h | --help)
     usage
     exit
     ;;
+# A word too many, such as --help, is not to cost a running group.
+up | down | status | print) [ $# -eq 0 ] || misused ;;
+stage | verify | preflight | logs) ;;
+*) misused ;;
+esac
+case $command in
 print)
     for rank in $ranks; do
         use "$rank"
@@ -391,7 +431,7 @@ esac
 find_build
 work=$(mktemp -d)
 trap '[ -z "$beat" ] || kill "$beat" 2>/dev/null || :; rm -rf "$work"' EXIT
-trap 'say "interrupted; what was started runs on"; exit 130' HUP INT TERM
+trap 'end_children; say "interrupted; what was started runs on"; exit 130' HUP INT TERM
 case $command in
 up | down)
     take_turn
@@ -402,9 +442,5 @@ stage | verify | preflight) on_nodes "$command" "$@" ;;
 logs)
     [ $# -gt 0 ] || set -- --tail 50
     each run logs "$@"
-    ;;
-*)
-    usage >&2
-    exit 2
     ;;
 esac

@@ -307,6 +307,11 @@ case $here$HOME in *\"*) fail "a path with a double quote in it: $here, $HOME" ;
 command=${1:-help}
 [ $# -eq 0 ] || shift
 case $command in
+stage | verify | preflight | logs | help | -h | --help) ;;
+# A word too many, such as --help, is not to cost what runs.
+*) [ $# -eq 0 ] || command=misused ;;
+esac
+case $command in
 up | down | status | stage | verify | preflight | prepare | make_room | start)
     need_docker
     "$command" "$@"

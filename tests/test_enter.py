@@ -418,7 +418,7 @@ def test_variables_that_a_shell_would_change_are_refused(shell: str, name: str) 
 
 
 def prepared(shell: str, plan: Plan, tmp_path: Path) -> tuple[int, str]:
-    script = prepare_script(plan.ranks[0], plan).replace("/tmp/rcc-checked", f"{tmp_path}/checked")
+    script = prepare_script(plan.ranks[0], plan, f"{tmp_path}/running")
     done = run_sh(shell, "-c", script.replace("/proc/net/", f"{tmp_path}/net/"))
     return done.returncode, done.stderr.decode()
 
@@ -439,7 +439,7 @@ def prepared_plan(tmp_path: Path) -> Plan:
 
 
 @pytest.mark.parametrize("v6", [False, True])
-def test_a_taken_port_is_refused_once(shell: str, v6: bool, tmp_path: Path) -> None:
+def test_a_taken_port_is_refused_unless_the_engine_runs(shell: str, v6: bool, tmp_path: Path) -> None:
     plan = prepared_plan(tmp_path)
     listening(tmp_path, 8080, v6=v6)
     code, err = prepared(shell, plan, tmp_path)
@@ -448,8 +448,10 @@ def test_a_taken_port_is_refused_once(shell: str, v6: bool, tmp_path: Path) -> N
     listening(tmp_path, 8081, v6=v6)
     assert prepared(shell, plan, tmp_path) == (0, "")
 
-    # The engine has it by now.
     listening(tmp_path, 8080, v6=v6)
+    assert prepared(shell, plan, tmp_path)[0] == REFUSED
+
+    (tmp_path / "running").touch()
     assert prepared(shell, plan, tmp_path) == (0, "")
 
 
@@ -465,7 +467,6 @@ def test_pinned_files_are_compared(shell: str, tmp_path: Path) -> None:
 def test_memory_is_asked_for(shell: str, tmp_path: Path) -> None:
     listening(tmp_path)
     assert prepared(shell, single(mounts=(), memory=1 << 20), tmp_path)[0] == 0
-    (tmp_path / "checked").unlink()
     code, err = prepared(shell, single(mounts=(), memory=1 << 50), tmp_path)
 
     assert (code, "memory" in err) == (REFUSED, True)

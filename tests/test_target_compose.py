@@ -49,6 +49,13 @@ def engine_of(text: str) -> dict[str, Any]:
     return dict(read_compose(text)["services"]["engine"])
 
 
+def without_running(volumes: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+    """The volumes of an engine but those that say it runs, and whether there are such."""
+    told = [(one["type"], one["source"].rpartition("/")[2], one["target"]) for one in volumes[-2:]]
+    wanted = [("volume", "running", "/rcc/running"), ("bind", "prepare", "/rcc/running/engine")]
+    return (volumes[:-2], True) if told == wanted else (volumes, False)
+
+
 def assert_says(engine: dict[str, Any], plan: Plan, rank: Rank) -> None:
     """The service is the plan's container, whole."""
     container = rank.container
@@ -74,7 +81,8 @@ def assert_says(engine: dict[str, Any], plan: Plan, rank: Rank) -> None:
     assert engine["stop_grace_period"] == f"{container.stop_grace}s"
     assert engine["labels"].items() >= {**container.labels, "dev.rcc.plan": plan.plan}.items()
     secrets = [("~/.config/rcc/secrets", "/rcc/secrets", True)] if container.secrets else []
-    volumes = engine.get("volumes", [])
+    volumes, told = without_running(engine.get("volumes", []))
+    assert told == (bool(rank.ports) or container.memory is not None)
     mounted = [(one["source"], one["target"], one["read_only"]) for one in volumes]
     assert mounted == facts.mounts(rank, "./files", "~", *secrets)
     kinds = {mount.target: mount.kind for mount in container.mounts}
@@ -312,7 +320,7 @@ def configured(folder: Path) -> dict[str, Any]:
 def together(several: list[Plan], folder: Path) -> Path:
     """One compose file with the engine of each plan as a service: the real program takes long to start."""
     folder.mkdir(exist_ok=True)
-    lines = ['name: "together"', "services:"]
+    lines = ['name: "together"', "volumes: {running: {}}", "services:"]
     for number, plan in enumerate(several):
         text = files(plan)[0]
         body = text[text.index("  engine:\n") : text.index("\n  # Checks")].splitlines()
@@ -337,7 +345,8 @@ def assert_understood(service: dict[str, Any], rank: Rank, what: str) -> None:
     assert [*service["entrypoint"], *(service["command"] or [])] == facts.process(rank), what
     assert (service.get("environment") or {}) == dict(container.env), what
     assert service["labels"].items() >= container.labels.items(), what
-    mounted = [(one["source"], one["target"]) for one in service.get("volumes", [])]
+    volumes, _ = without_running(service.get("volumes", []))
+    mounted = [(one["source"], one["target"]) for one in volumes]
     assert mounted == [(source, where) for source, where, _ in facts.mounts(rank, "./files", HOME)], what
 
 
@@ -379,11 +388,13 @@ def test_what_the_real_compose_asks_for(daemon: FakeDaemon, tmp_path: Path) -> N
         f"{folder}/files/carried/launch.sh",
         "/mnt/nas/ai/huggingface/hub",
         f"{folder}/files/enter",
+        f"{folder}/files/prepare",
     }
     assert set(host["Binds"]) == {
         "/home/spark/rows:/rows:ro",
         f"{HOME}/.cache/rcc/dsv41:/rcc/cache:rw",
         f"{HOME}/.config/rcc/secrets:/rcc/secrets:ro",
+        "dsv41-rank0_running:/rcc/running:rw",
     }
     assert made["dsv41-rank0-stage"]["User"] == "0:0"
     assert made["dsv41-rank0-prepare"]["HostConfig"]["NetworkMode"] == "host"

@@ -1,7 +1,9 @@
 """Real containers, started by `run.sh` and by `docker compose up -d`: what their process got is the plan."""
 
+import socket
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from tests.support.hardcases import hard_cases
 from tests.support.images import read_dump
 from tests.support.plans import container, plan_of, rank, with_asserts, with_container, with_secrets
 from tests.support.podman import Podman
+from tests.support.ports import free_port
 from tests.support.result import write_result
 from tests.support.skips import needs
 from tests.support.wait import wait_for
@@ -193,6 +196,25 @@ def test_compose_up_twice_and_for_another_build(node: Node, tmp_path: Path) -> N
         assert node.podman.inspect("hello-rank0")["Id"] != first
         assert node.compose(result, host, "down").returncode == 0
 
+    assert node.podman.names() == []
+
+
+def test_compose_asks_for_ports_whenever_the_engine_does_not_run(node: Node, tmp_path: Path) -> None:
+    port = free_port()
+    plan = probing(tmp_path, mounts=(), entrypoint=("sleep",), command=("1000",))
+    result = write_result(compose, replace(plan, ranks=(replace(plan.ranks[0], ports=(port,)),)), tmp_path / "result")
+    with node.podman.service() as host:
+        assert node.compose(result, host, "up", "-d").returncode == 0
+        with socket.create_server(("127.0.0.1", port)):
+            running = node.compose(result, host, "up", "-d")
+            assert node.compose(result, host, "stop").returncode == 0
+            stopped = node.compose(result, host, "up", "-d")
+            said = subprocess.run([node.podman.docker, "logs", "hello-rank0-prepare"], capture_output=True, text=True)
+        again = node.compose(result, host, "up", "-d")
+        down = node.compose(result, host, "down", "--volumes")
+
+    assert (running.returncode, stopped.returncode, again.returncode, down.returncode) == (0, 1, 0, 0), stopped.stderr
+    assert f"something listens on port {port} already" in said.stderr
     assert node.podman.names() == []
 
 

@@ -42,6 +42,7 @@ _ANSWERS: tuple[tuple[str, int, Any], ...] = (
     ("GET /info", 200, {"OSType": "linux", "Architecture": "x86_64", "ServerVersion": "27.0.0"}),
     ("GET /(containers|images|networks)/json|GET /networks", 200, []),
     ("GET /volumes", 200, {"Volumes": [], "Warnings": []}),
+    ("GET /volumes/.+", 404, {"message": "no such volume"}),
     ("GET /images/.+/json", 200, _IMAGE),
     ("GET /containers/.+/json", 200, _CONTAINER),
     ("POST /(containers|networks|volumes)/create", 201, {"Id": _ID, "Warnings": []}),

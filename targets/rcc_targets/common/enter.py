@@ -51,8 +51,11 @@ def late_names(rank: Rank) -> list[str]:
     return sorted(set(rank.container.late_env) - {"NCCL_IB_GID_INDEX"})
 
 
-def prepare_script(rank: Rank, plan: Plan) -> str:
-    """What must be true for a start, as far as a container without Python can tell; run once before the engine."""
+def prepare_script(rank: Rank, plan: Plan, running: str | None = None) -> str:
+    """What must be true for a start, as far as a container without Python can tell; run before the engine.
+
+    `running` is a file that is there while the engine runs, where that can be.
+    """
     pinned = pinned_mounts(rank)
     cache = next((mount.target for mount in rank.container.mounts if mount.kind == "cache"), None)
     return (
@@ -63,6 +66,7 @@ def prepare_script(rank: Rank, plan: Plan) -> str:
             rank=rank,
             pinned=pinned,
             cache=cache,
+            running=running,
             needs=", ".join(
                 ["", *(["sha256sum"] if pinned else []), *(["chown"] if cache and rank.container.user else [])]
             ),

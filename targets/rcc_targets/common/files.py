@@ -11,7 +11,15 @@ from rcc.emit.model import Artifact
 from rcc.plan.canonical import plain
 from rcc.plan.model import FileRef, Plan, Rank
 from rcc_targets.common.enter import asserts_script, enter_script, late_names, prepare_script
-from rcc_targets.common.where import ASSERTS_FILE, CARRIED, ENTER_FILE, NODE_PART, PREPARE_FILE, STAGE_FILE
+from rcc_targets.common.where import (
+    ASSERTS_FILE,
+    CARRIED,
+    ENGINE_RUNS,
+    ENTER_FILE,
+    NODE_PART,
+    PREPARE_FILE,
+    STAGE_FILE,
+)
 
 
 def carried_path(reference: FileRef) -> str:
@@ -44,7 +52,7 @@ def asserts_file(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
 
 def prepare_file(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
     """What runs once before the engine, in its image, where nothing runs on the node itself."""
-    script = prepare_script(rank, plan)
+    script = prepare_script(rank, plan, ENGINE_RUNS)
     yield Artifact(f"{folder}/{PREPARE_FILE}", script.encode(), "script", False, rank.node, rank.rank)
 
 

@@ -6,6 +6,12 @@ ENTER = "/rcc/enter"
 SECRETS = "/rcc/secrets"
 """A folder with a file per secret, where the target mounts one."""
 
+RUNNING = "/rcc/running"
+"""A folder that is there as long as a container has it mounted, where the target has one; see compose's volumes."""
+
+ENGINE_RUNS = f"{RUNNING}/engine"
+"""A file in it that is there as long as the engine's container runs."""
+
 NODE_PART = "rcc-node.pyz"
 STAGE_FILE = "stage.json"
 ENTER_FILE = "enter"

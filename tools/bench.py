@@ -6,6 +6,7 @@ Every round runs each command once, one after the other; the medians of the roun
 from __future__ import annotations
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -15,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools import bench_fetch, bench_hostile, bench_staging
-from tools.clean import write_clean_recipe, write_group, write_pinned_recipe
+from tools.clean import PINNED, RECIPES, write_clean_recipe, write_group, write_pinned_recipe
+from tools.processor import processor_seconds
 
 RCC = (sys.executable, str(Path(sys.executable).with_name("rcc")))
 ROUNDS = 25
 ALL = ("compose", "k8s", "shell", "systemd")
 MANY = 1000
+VERY_MANY = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ def _commands() -> bool:
         write_pinned_recipe(work)
         for nodes in (4, 64):
             write_group(work, nodes)
-        return any([*_ratios(work), _nodes(work), *_each(work)])
+        return any([*_ratios(work), _nodes(work), *_each(work), _real(work)])
 
 
 def _build(recipe: str, *targets: str) -> tuple[str, ...]:
@@ -98,6 +101,21 @@ def _each(work: Path) -> list[bool]:
         _tell(f"rcc lint, each of {MANY} clean recipes", _milliseconds(work, "pinned"), 2, "ms"),
         _tell(f"rcc lint, each of {MANY} with their locks", _milliseconds(work, "locked"), 4, "ms"),
     ]
+
+
+def _real(work: Path) -> bool:
+    """Very many in one process, those of the repository with their locks among them: 400 a second on one processor."""
+    (work / "real").mkdir()
+    recipes = [PINNED, *sorted(RECIPES.glob("*/recipe.toml"))]
+    files = []
+    for number in range(VERY_MANY):
+        recipe = recipes[number % len(recipes)]
+        files.append(f"real/{number}.recipe.toml")
+        shutil.copy(recipe, work / files[-1])
+        if recipe.with_suffix(".lock").exists():
+            shutil.copy(recipe.with_suffix(".lock"), work / f"real/{number}.recipe.lock")
+    took = processor_seconds((*RCC, "lint", *files), work, worst=1)
+    return _tell(f"rcc lint, each of {VERY_MANY} recipes, real ones too", took / VERY_MANY * 1000, 2.5, "ms")
 
 
 def _milliseconds(work: Path, folder: str) -> float:

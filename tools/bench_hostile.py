@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from rcc.syntax.document import MAX_BYTES
 from tools.hostile import CLUSTERS, SHAPES, Make
+from tools.processor import processor_seconds
 
 RCC = (sys.executable, str(Path(sys.executable).with_name("rcc")))
 AT_MOST = 1.0
-BUG = 3
+UNREADABLE = 2
 
 
 def main() -> bool:
@@ -36,15 +34,9 @@ def _tell(work: Path, file: str, shape: str, make: Make) -> bool:
 
 
 def _seconds(work: Path, file: str, data: bytes) -> float:
-    """Seconds of processor time, which other programs on the machine do not change much."""
+    """Seconds of processor time to lint a file."""
     (work / file).write_bytes(data)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    env = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
-    done = subprocess.run((*RCC, "lint", file), cwd=work, env=env, capture_output=True, text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode == BUG:
-        raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:])
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return processor_seconds((*RCC, "lint", file), work, UNREADABLE)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-PATTERN = Path(__file__).resolve().parent.parent / "recipes/tables-by-lock"
+RECIPES = Path(__file__).resolve().parent.parent / "recipes"
+PATTERN = RECIPES / "tables-by-lock"
 PINNED = Path(__file__).resolve().parent.parent / "tests/cases/ok-four-nodes.toml"
 _COMMENTS = "# Notes on how this came about, and what else was tried and measured.\n" * 75
 _FLAGS = '"--max-total-tokens", "200000",'

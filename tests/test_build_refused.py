@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import Ran, call_rcc
-from tests.support.texts import FOUR_NODES, FOUR_RANKS
+from tests.support.texts import CUSTOM, FOUR_NODES, FOUR_RANKS, ONE_NODE
 
 COMMIT = "a" * 40
 BLOCK = re.compile(r"^(error|warning|info)\[(RCC\d+)\]: (.*)\n(?: +--> (\S+))?", re.MULTILINE)
@@ -74,4 +74,46 @@ def test_a_path_that_the_recipe_itself_takes_needs_no_cluster(tmp_path: Path) ->
     assert [line for line in told(ran) if "RCC703" in line] == [
         "error RCC703 r.toml:11:13 " + TAKEN.format("/dev/shm"),
         "error RCC703 r.toml:14:13 " + TAKEN.format("/dev/x"),
+    ]
+
+
+def with_second(key: str, value: str) -> str:
+    """Four nodes, of which the second has another value under a key."""
+    name = 'name = "spark2"\n'
+    old = next((line for line in FOUR_NODES.split(name)[1].split("\n\n")[0].splitlines() if line.startswith(key)), None)
+    new = f'{key} = "{value}"'
+    return FOUR_NODES.replace(old, new) if old else FOUR_NODES.replace(name, f"{name}{new}\n")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "place", "same"),
+    [
+        ("fabric", "10.0.0.11", "14:10", "address `10.0.0.11`"),
+        ("host", "192.168.200.11", "13:8", "address `192.168.200.11`"),
+        ("ssh", "root@10.0.0.11:22", "13:7", "address `10.0.0.11`"),
+    ],
+)
+def test_no_two_nodes_are_one_machine(key: str, value: str, place: str, same: str, tmp_path: Path) -> None:
+    ran = rcc(tmp_path, FOUR_RANKS, with_second(key, value))
+
+    assert (ran.code, told(ran)) == (1, [f"error RCC901 cluster.toml:{place} two nodes have the {same}"])
+    assert "first used here" in ran.text
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'ssh = "a"\n[[nodes]]\nname = "b"\nssh = "a"\n',
+        'fabric = "fd00::1"\n[[nodes]]\nname = "b"\nhost = "FD00:0::1"\n',
+    ],
+)
+def test_an_address_has_one_meaning_however_it_is_written(lines: str, tmp_path: Path) -> None:
+    assert [line.split()[1] for line in told(rcc(tmp_path, CUSTOM, ONE_NODE + lines))] == ["RCC901"]
+
+
+def test_no_two_nodes_are_one_of_kubernetes(tmp_path: Path) -> None:
+    names = '[k8s.node_names]\nspark1 = "n1"\nspark2 = "n1"\n'
+
+    assert told(rcc(tmp_path, FOUR_RANKS, FOUR_NODES + names)) == [
+        "error RCC901 cluster.toml:31:10 two nodes have the name in Kubernetes `n1`"
     ]

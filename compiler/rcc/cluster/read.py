@@ -8,7 +8,8 @@ from rcc.cluster.keys import CLUSTER_SHAPE, LANGUAGE
 from rcc.cluster.model import Cluster, ClusterFile, Node
 from rcc.diagnostic import MOST, Finding, Findings, Label, finding, first_ones, has_errors, in_order
 from rcc.recipe.refusal import outside, refused
-from rcc.recipe.shape import Problems
+from rcc.recipe.shape import Problems, shown
+from rcc.source import Path
 from rcc.syntax.document import Document, read_document
 
 
@@ -43,19 +44,36 @@ def localhost() -> ClusterFile:
 
 
 def _duplicates(document: Document, cluster: Cluster) -> Iterator[Finding]:
-    """Two nodes of one name or one address: one of them would never be reached."""
-    for key in ("name", "host", "fabric"):
-        first: dict[str, int] = {}
-        for index, node in enumerate(cluster.nodes):
-            value = getattr(node, key)
-            if value is None:
-                continue
-            if value in first:
-                earlier = Label(document.place(("nodes", first[value], key)), "first used here")
-                message = f"two nodes have the {_WORDS[key]} `{value}`"
-                place = document.place(("nodes", index, key))
-                yield finding("RCC901", message, place, labels=[earlier], help="give each node its own")
-            first.setdefault(value, index)
+    """Two nodes of one name or one address, under whichever keys: one of them would never be reached."""
+    first: dict[tuple[str, str], tuple[str | int, Path]] = {}
+    for node, what, value, path in _called(cluster):
+        other, earlier = first.setdefault((what, value), (node, path))
+        if other != node:
+            label = Label(document.place(earlier), "first used here")
+            message = f"two nodes have the {what} `{shown(value)}`"
+            yield finding("RCC901", message, document.place(path), labels=[label], help="give each node its own")
 
 
-_WORDS = {"name": "name", "host": "address", "fabric": "fabric address"}
+def _called(cluster: Cluster) -> Iterator[tuple[str | int, str, str, Path]]:
+    """What tells machines apart: the node, what it is, its value in the one form that is compared, and where."""
+    for index, node in enumerate(cluster.nodes):
+        yield index, "name", node.name, ("nodes", index, "name")
+        for key in ("host", "fabric", "ssh"):
+            address: str | None = getattr(node, key)
+            if address is not None:
+                yield index, "address", _canonical(address), ("nodes", index, key)
+    for name, node_name in cluster.k8s.node_names.items():
+        yield name, "name in Kubernetes", node_name, ("k8s", "node_names", name)
+
+
+def _canonical(address: str) -> str:
+    """An address in the form that all ways to write it share, without ssh's user and usual port."""
+    address = address.rpartition("@")[2].lower()
+    if address.count(":") < 2:
+        return address.removesuffix(":22")
+    from ipaddress import ip_address
+
+    try:
+        return str(ip_address(address))
+    except ValueError:
+        return address

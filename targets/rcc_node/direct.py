@@ -65,17 +65,22 @@ class DirectFile:
             got += self._read_cached(view[skew + got : skew + length], offset + got)
         return view[skew : skew + min(got, length)]
 
-    def write(self, buffer: mmap, offset: int, data: memoryview) -> None:
-        """Writes all of `data`, by way of `buffer`; OSError where the file system cannot take it."""
+    def write(self, buffer: mmap, offset: int, data: memoryview) -> int:
+        """Writes all of `data`, by way of `buffer`; OSError where the file system cannot take it.
+
+        The number of bytes that the page cache holds until the file is synced.
+        """
         head = min(-offset % BLOCK, len(data))
         whole = (len(data) - head) // BLOCK * BLOCK
         self._write_cached(data[:head], offset)
-        done = head
+        direct = 0
         if whole and self._past_cache:
             view = memoryview(buffer)[:whole]
             view[:] = data[head : head + whole]
-            done += self._directly(os.pwrite, view, offset + head)
+            direct = self._directly(os.pwrite, view, offset + head)
+        done = head + direct
         self._write_cached(data[done:], offset + done)
+        return len(data) - direct
 
     def _directly(self, call: Callable[[int, Any, int], int], memory: Any, start: int) -> int:
         """Bytes read or written, which may be fewer: the caller does the rest through the cache."""

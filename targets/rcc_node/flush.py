@@ -9,12 +9,12 @@ from typing import Any
 
 from rcc_node.ledger import Ledger
 
-UNSYNCED_LIMIT = 256 << 20
-"""Bytes that may be written and not yet on the disk: memory that the page cache takes meanwhile."""
+CACHED_LIMIT = 256 << 20
+"""Bytes that the page cache may hold because they are not synced yet."""
 
-INTERVAL = 0.5
+INTERVAL = 1.0
 LIMITED_INTERVAL = 0.1
-"""Seconds between two syncs. Under a rate limit a kill should cost no more than these."""
+"""Seconds between two syncs: what a kill costs. A disk does little else meanwhile, so they are not shorter."""
 
 
 class Flusher:
@@ -24,7 +24,7 @@ class Flusher:
         self._ledger = ledger
         self._interval = LIMITED_INTERVAL if limited else INTERVAL
         self._pending: dict[int, tuple[int, int, Any]] = {}
-        self._unsynced = 0
+        self._cached = 0
         self._last = 0.0
         self._closing = False
         self._failure: BaseException | None = None
@@ -32,13 +32,14 @@ class Flusher:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def written(self, index: int, fd: int, count: int, digest: Any, new: int) -> None:
-        """The first `count` bytes of a chunk are written, `new` of them just now. Waits while too much is unsynced."""
+    def written(self, index: int, fd: int, count: int, digest: Any, cached: int) -> None:
+        """The first `count` bytes of a chunk are written. Waits while the page cache holds too much: `cached` more."""
         with self._changed:
+            if not self._pending or self._cached + cached >= CACHED_LIMIT // 2:  # else it waits for its time
+                self._changed.notify_all()
             self._pending[index] = (fd, count, digest)
-            self._unsynced += new
-            self._changed.notify_all()
-            while self._unsynced > UNSYNCED_LIMIT and self._failure is None:
+            self._cached += cached
+            while self._cached > CACHED_LIMIT and self._failure is None:
                 self._changed.wait()
             if self._failure is not None:
                 raise self._failure
@@ -67,7 +68,7 @@ class Flusher:
             while not self._pending and not self._closing:
                 self._changed.wait()
             end = self._last + self._interval
-            while not self._closing and self._unsynced < UNSYNCED_LIMIT // 2:
+            while not self._closing and self._cached < CACHED_LIMIT // 2:
                 if (left := end - time.monotonic()) <= 0:
                     break
                 self._changed.wait(left)
@@ -77,7 +78,7 @@ class Flusher:
     def _flush(self) -> None:
         with self._changed:
             batch, self._pending = self._pending, {}
-            covered = self._unsynced
+            covered = self._cached
         for fd in {fd for fd, _, _ in batch.values()}:
             os.fdatasync(fd)
             os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -85,5 +86,5 @@ class Flusher:
             self._ledger.note(index, count, digest.hexdigest())
         self._ledger.sync()
         with self._changed:
-            self._unsynced -= covered
+            self._cached -= covered
             self._changed.notify_all()

@@ -76,9 +76,9 @@ class Packer:
             piece = self._source.limiter.piece(chunk.length - done)
             data = self._source.read(reader, self._path(chunk), chunk.start + done, piece)
             digest.update(data)
-            file.write(buffer, chunk.start + done, data)
+            cached = file.write(buffer, chunk.start + done, data)
             done += piece
-            self._flusher.written(index, file.fileno(), done, digest.copy(), piece)
+            self._flusher.written(index, file.fileno(), done, digest.copy(), cached)
             self._progress.add(piece)
 
     def _begun(self, index: int, chunk: Chunk, file: DirectFile, buffer: mmap) -> tuple[int, Any]:
@@ -127,8 +127,8 @@ class Packer:
     def _store(self, reader: int, index: int, data: bytearray) -> None:
         chunk: Chunk = self._ledger.chunks[index]
         file = self._outputs.handle(chunk.file)
-        file.write(self._buffers[reader], chunk.start, memoryview(data))
-        self._flusher.written(index, file.fileno(), chunk.length, hashlib.sha256(data), chunk.length)
+        cached = file.write(self._buffers[reader], chunk.start, memoryview(data))
+        self._flusher.written(index, file.fileno(), chunk.length, hashlib.sha256(data), cached)
 
     def _path(self, chunk: Chunk) -> str:
         return f"{self._source.root}/{self._ledger.goal.files[chunk.file].name}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import field
+from itertools import accumulate
 
 from rcc.quick import dataclass
 
@@ -30,8 +31,8 @@ class Source:
     def line_starts(self) -> list[int]:
         """Offsets of the first code point of every line."""
         if not self._starts:
-            self._starts.append(0)
-            self._starts.extend(i + 1 for i, character in enumerate(self.text) if character == "\n")
+            lines = self.text.split("\n")
+            self._starts.extend(accumulate([len(line) + 1 for line in lines[:-1]], initial=0))
         return self._starts
 
     def line_column(self, offset: int) -> tuple[int, int]:

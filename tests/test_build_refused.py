@@ -117,3 +117,24 @@ def test_no_two_nodes_are_one_of_kubernetes(tmp_path: Path) -> None:
     assert told(rcc(tmp_path, FOUR_RANKS, FOUR_NODES + names)) == [
         "error RCC901 cluster.toml:31:10 two nodes have the name in Kubernetes `n1`"
     ]
+
+
+@pytest.mark.parametrize(("without", "codes"), [((2, 3), ["RCC1051"]), ((3,), []), ((1, 2, 4), ["RCC1051"] * 2)])
+def test_one_node_at_most_is_the_machine_of_the_operator(
+    without: tuple[int, ...], codes: list[str], tmp_path: Path
+) -> None:
+    cluster = FOUR_NODES
+    for number in without:
+        cluster = cluster.replace(f'host = "10.0.0.1{number}"\n', "")
+    ran = rcc(tmp_path, FOUR_RANKS, cluster, "-t", "shell")
+
+    assert [line.split()[1] for line in told(ran) if line.startswith("error")] == codes
+    assert ran.code == bool(codes)
+    assert rcc(tmp_path, FOUR_RANKS, cluster, "-t", "compose,systemd,k8s").code == 0
+
+
+def test_a_node_without_a_login_is_shown(tmp_path: Path) -> None:
+    cluster = FOUR_NODES.replace('host = "10.0.0.12"\n', "").replace('host = "10.0.0.13"\n', "")
+    both = "nodes `spark2` and `spark3` have no login, so that both are the machine of `cluster.sh`"
+
+    assert f"error RCC1051 cluster.toml:16:8 {both}" in told(rcc(tmp_path, FOUR_RANKS, cluster, "-t", "shell"))

@@ -158,6 +158,7 @@ RCC1031 kubernetes-head-unasked warning ranks cannot ask the head, and so do not
 RCC1032 kubernetes-read-only info Kubernetes mounts a carried file read-only
 RCC1033 kubernetes-annotation error Kubernetes does not take an annotation of this name
 RCC1041 unit-too-long error a command line is longer than systemd reads
+RCC1051 node-without-login error more than one node is taken for the machine that `cluster.sh` runs on
 RCC1089 field-not-expressible error a target cannot say a field of the plan
 RCC1090 unknown-target error no target of this name is installed
 RCC1091 broken-plugin error a plug-in cannot be loaded, or fails

@@ -55,6 +55,8 @@ class Origins:
                 return self._written("staging", *rest) or self._written("staging")
             case "node":
                 return self._of_node(rank, "name")
+            case "ssh":
+                return self._of_node(rank, "ssh") or self._of_node(rank, "name")
         return self._of_node(rank, field)
 
     def _of_node(self, rank: ResolvedRank, key: str) -> Place | None:

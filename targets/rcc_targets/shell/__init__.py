@@ -7,9 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rcc.diagnostic import has_errors
+from rcc.diagnostic import Finding, finding, has_errors, in_order
 from rcc.emit.model import Artifact, Emitted, Loss, Target
 from rcc.plan.model import Plan, Rank
+from rcc_targets.common.about import of_rank
 from rcc_targets.common.finding import refused
 
 if TYPE_CHECKING:
@@ -23,11 +24,23 @@ LOSSES = (
 
 def emit(plan: Plan) -> Emitted:
     """`shell/<node>/run.sh` with its files for every rank, and `shell/cluster.sh`."""
-    findings = refused(plan)
+    findings = in_order((*refused(plan), *_not_reached(plan)))
     if has_errors(findings):
         return Emitted((), findings)
     artifacts = [artifact for rank in plan.ranks for artifact in _node(plan, rank)]
     return Emitted((*artifacts, _cluster(plan)), findings)
+
+
+def _not_reached(plan: Plan) -> Iterator[Finding]:
+    """A node without a login is the machine that `cluster.sh` runs on, of which there is one."""
+    here = [rank for rank in plan.ranks if rank.ssh is None]
+    for rank in here[1:]:
+        yield finding(
+            "RCC1051",
+            f"nodes `{here[0].node}` and `{rank.node}` have no login, so that both are the machine of `cluster.sh`",
+            help="add `host` or `ssh` to all nodes but the one that it runs on",
+            about=of_rank(rank, "ssh"),
+        )
 
 
 def _node(plan: Plan, rank: Rank) -> Iterator[Artifact]:

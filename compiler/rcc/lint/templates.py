@@ -28,11 +28,12 @@ _PINNED_KEYS = ("revision", "model")
 def check(context: Context) -> Iterator[Finding]:
     """All checks of this family."""
     names = _names(context)
+    script = _first_of_script(context) if context.holds("$") else 0
     for raw in raws(context):
         if "{{" in raw.text or "<<" in raw.text:
             yield from check_names(context, raw, names)
         if "$" in raw.text:
-            yield from check_shell_variable(context, raw)
+            yield from check_shell_variable(context, raw, script)
     yield from check_template_as_text(context)
 
 
@@ -71,10 +72,11 @@ def check_names(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[F
         yield from check_closely(context, raw, names)
 
 
-def check_shell_variable(context: Context, raw: Raw) -> Iterator[Finding]:
+def check_shell_variable(context: Context, raw: Raw, script: int) -> Iterator[Finding]:
     """RCC308: no shell reads these strings, unless the recipe starts one."""
     match = re.search(_SHELL, raw.text)
-    if match is None or raw.path[0] in ("entrypoint", "assert") or _is_script(context, raw):
+    is_script = raw.path[0] == "args" and int(raw.path[1]) >= script
+    if match is None or raw.path[0] in ("entrypoint", "assert") or is_script:
         return
     place = context.inside(raw.path, match.start(), match.end())
     message = f"nothing expands `{match[0]}` here: the text arrives as it is"
@@ -82,14 +84,15 @@ def check_shell_variable(context: Context, raw: Raw) -> Iterator[Finding]:
     yield finding("RCC308", message, place, help=help)
 
 
-def _is_script(context: Context, raw: Raw) -> bool:
-    """Whether an argument is, or follows, what a shell is told to run: `bash -lc …`, in `entrypoint` or in `args`."""
-    if raw.path[0] != "args":
-        return False
-    before = context.recipe.args[: int(raw.path[1])]
-    words = [one.text for one in (*(context.recipe.entrypoint or ()), *before)]
-    shells = any(word.rpartition("/")[2] in _SHELLS for word in words)
-    return "-c" in words or (shells and any(re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", word) for word in words))
+def _first_of_script(context: Context) -> int:
+    """From which argument on a shell is told to run them: `bash -lc …`, in `entrypoint` or in `args`."""
+    entrypoint = context.recipe.entrypoint or ()
+    shell = False
+    for number, raw in enumerate((*entrypoint, *context.recipe.args), 1):
+        shell = shell or raw.text.rpartition("/")[2] in _SHELLS
+        if raw.text == "-c" or (shell and re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", raw.text)):
+            return number - len(entrypoint)
+    return len(context.recipe.args)
 
 
 def check_template_as_text(context: Context) -> Iterator[Finding]:

@@ -37,8 +37,8 @@ def rest_of(
         made = shape(rest.values, (), problems)
         if not problems:
             return made, frozenset(rest.lost)
-        for problem in problems:
-            rest.mend(problem)
+        if not all([rest.mend(problem) for problem in problems]):
+            break
     return None, frozenset(rest.lost)
 
 
@@ -53,12 +53,15 @@ class _Rest:
         for key in missing:
             self.values.setdefault(key, stand_ins.top[key])
 
-    def mend(self, problem: Problem) -> None:
-        """Takes out what the problem is about, or puts in what is missing; what is refused again goes as a whole."""
+    def mend(self, problem: Problem) -> bool:
+        """Takes out what the problem is about, or puts in what is missing; what is refused again goes as a whole.
+
+        False where nothing is left that could go.
+        """
         path = problem.path
         if problem.lacks and self._fill(path, problem.lacks):
             self.lost.add(str(path[0]) if path else problem.lacks)
-            return
+            return True
         while path and path in self._gone:
             path = path[:-1]
         self._gone.add(path)
@@ -66,6 +69,7 @@ class _Rest:
             self._take_out(path)
             if problem.code != "RCC201":
                 self.lost.add(str(path[0]))
+        return bool(path)
 
     def _fill(self, path: Path, key: str) -> bool:
         table = _at(self.values, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterable, Iterator
-from itertools import chain, takewhile
+from itertools import takewhile
 
 from rcc.diagnostic import Finding, Findings, Fix, Label
 from rcc.lint.secrets import SHORTEST, by_form, is_random
@@ -30,60 +30,69 @@ def masked(findings: Findings) -> Findings:
 
 
 class _Masks:
-    """The masked form of each source, and the secrets that stand in it."""
+    """The masked form of each source, and all secrets that stand in one of them."""
 
     def __init__(self, findings: Findings) -> None:
-        self._found: dict[str, set[Span]] = {}
-        self._known: dict[int, tuple[Source, list[str]]] = {}
+        told: dict[str, set[Span]] = {}
         for one in findings:
             if one.code == "RCC412" and one.place:
-                self._found.setdefault(one.place.source.name, set()).add(one.place.span)
+                told.setdefault(one.place.source.name, set()).add(one.place.span)
+        self._hidden: dict[int, Source] = {}
+        secrets: set[str] = set()
+        for source in {id(place.source): place.source for one in findings for place in _places(one)}.values():
+            text = source.text
+            spans = {*_by_form(text), *_by_name(text), *told.get(source.name, ())}
+            own = {text[span.start : span.end] for span in spans}
+            spans.update(again for secret in own for again in _occurrences(text, secret))
+            self._hidden[id(source)] = Source(source.name, _starred(text, spans)) if spans else source
+            secrets |= own
+        self._secrets = sorted(secrets)
+        self._beginnings = {secret[:_TELLING] for secret in secrets}
 
     def finding(self, one: Finding) -> Finding:
         """A finding that may be shown."""
-        places = [place for place in (one.place, *(label.place for label in one.labels)) if place]
-        lists = {id(place.source): self._source(place.source)[1] for place in places}.values()
-        secrets = sorted(chain.from_iterable(lists)) if len(lists) > 1 else next(iter(lists), [])
-
-        def text(told: str) -> str:
-            return _masked(told, secrets)
-
         return replace(
             one,
-            message=text(one.message),
+            message=self._text(one.message),
             place=one.place and self._place(one.place),
-            label=one.label and text(one.label),
-            labels=tuple(Label(self._place(label.place), text(label.text)) for label in one.labels),
-            notes=tuple(map(text, one.notes)),
-            help=one.help and text(one.help),
-            fix=one.fix and _fix(one.fix, secrets),
+            label=one.label and self._text(one.label),
+            labels=tuple(Label(self._place(label.place), self._text(label.text)) for label in one.labels),
+            notes=tuple(map(self._text, one.notes)),
+            help=one.help and self._text(one.help),
+            fix=one.fix and self._fix(one.fix),
         )
 
     def _place(self, place: Place) -> Place:
-        source = self._source(place.source)[0]
+        source = self._hidden[id(place.source)]
         return place if source is place.source else Place(source, place.span)
 
-    def _source(self, source: Source) -> tuple[Source, list[str]]:
-        if id(source) not in self._known:
-            text = source.text
-            spans = {*_by_form(text), *_by_name(text), *self._found.get(source.name, ())}
-            secrets = sorted({text[span.start : span.end] for span in spans})
-            spans.update(again for secret in secrets for again in _occurrences(text, secret))
-            hidden = Source(source.name, _starred(text, spans)) if spans else source
-            self._known[id(source)] = (hidden, secrets)
-        return self._known[id(source)]
+    def _fix(self, fix: Fix) -> Fix:
+        """The fix, which nobody may read where it would write a secret: it is told of, and its edits are not."""
+        shown = all(self._text(edit.text) == edit.text for edit in fix.edits)
+        return fix if shown else replace(fix, edits=())
+
+    def _text(self, text: str) -> str:
+        """The text without what looks like a secret, and without the beginnings of the secrets that are known."""
+        spans = [*_by_form(text), *(self._pieces(text) if self._secrets else ())]
+        return _starred(text, spans) if spans else text
+
+    def _pieces(self, text: str) -> Iterator[Span]:
+        """Where a secret begins: of the sorted ones, that which agrees longest stands beside the place."""
+        at = 0
+        while at <= len(text) - _TELLING:
+            length = 1
+            if text[at : at + _TELLING] in self._beginnings:
+                here = text[at : at + _LONGEST]
+                near = bisect(self._secrets, here)
+                length = max(_agreement(here, one) for one in self._secrets[max(near - 1, 0) : near + 1])
+                yield Span(at, at + length)
+            at += length
 
 
-def _fix(fix: Fix, secrets: list[str]) -> Fix:
-    """The fix, which nobody may read where it would write a secret: it is told of, and its edits are not."""
-    shown = all(_masked(edit.text, secrets) == edit.text for edit in fix.edits)
-    return fix if shown else replace(fix, edits=())
-
-
-def _masked(text: str, secrets: list[str]) -> str:
-    """The text without what looks like a secret, and without the beginnings of the secrets that are known."""
-    spans = [*_by_form(text), *(_pieces(text, secrets) if secrets else ())]
-    return _starred(text, spans) if spans else text
+def _places(one: Finding) -> Iterator[Place]:
+    if one.place:
+        yield one.place
+    yield from (label.place for label in one.labels)
 
 
 def _by_form(text: str) -> Iterator[Span]:
@@ -106,18 +115,6 @@ def _occurrences(text: str, secret: str) -> Iterator[Span]:
     while at >= 0:
         yield Span(at, at + len(secret))
         at = text.find(secret, at + len(secret))
-
-
-def _pieces(text: str, secrets: list[str]) -> Iterator[Span]:
-    """Where a secret begins; `secrets` are sorted, so that the one which agrees longest stands beside the place."""
-    at = 0
-    while at <= len(text) - _TELLING:
-        here = text[at : at + _LONGEST]
-        near = bisect(secrets, here)
-        length = max(_agreement(here, one) for one in secrets[max(near - 1, 0) : near + 1])
-        if length >= _TELLING:
-            yield Span(at, at + length)
-        at += length if length >= _TELLING else 1
 
 
 def _agreement(one: str, other: str) -> int:

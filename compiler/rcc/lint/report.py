@@ -50,7 +50,7 @@ _LOOKS_FOR = {
     "RCC915": ("port", "rendezvous_port"),
 }
 # The same for codes about a name in a template, by the first part of the name.
-_OF_NAMES = frozenset(("RCC302", "RCC304", "RCC305"))
+_OF_NAMES = frozenset(("RCC302", "RCC304", "RCC305", "RCC611"))
 _NAMED = {
     "head": ("nodes",),
     "hf": ("hf_cache", "nodes"),

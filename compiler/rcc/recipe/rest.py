@@ -37,7 +37,8 @@ def rest_of(
         made = shape(rest.values, (), problems)
         if not problems:
             return made, frozenset(rest.lost)
-        if not all([rest.mend(problem) for problem in problems]):
+        changed = [rest.mend(problem) for problem in problems]
+        if not any(changed):
             break
     return None, frozenset(rest.lost)
 
@@ -50,6 +51,7 @@ class _Rest:
         self.lost: set[str] = set()
         self._stand_ins = stand_ins
         self._gone: set[Path] = set()
+        self._filled: set[Path] = set()
         for key in missing:
             self.values.setdefault(key, stand_ins.top[key])
 
@@ -77,9 +79,9 @@ class _Rest:
         if path:
             keys = self._stand_ins.elements.get(str(path[0]), "")
             stand_in = None if isinstance(keys, str) else keys.get(key, "").replace("*", f"missing-{path[-1]}")
-        if not isinstance(table, dict) or not stand_in or (*path, key) in self._gone:
+        if not isinstance(table, dict) or not stand_in or (*path, key) in self._filled:
             return False
-        self._gone.add((*path, key))
+        self._filled.add((*path, key))
         table[key] = stand_in
         return True
 

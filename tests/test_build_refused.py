@@ -138,3 +138,68 @@ def test_a_node_without_a_login_is_shown(tmp_path: Path) -> None:
     both = "nodes `spark2` and `spark3` have no login, so that both are the machine of `cluster.sh`"
 
     assert f"error RCC1051 cluster.toml:16:8 {both}" in told(rcc(tmp_path, FOUR_RANKS, cluster, "-t", "shell"))
+
+
+STAGED = """\
+[[staging]]
+kind = "snapshot"
+id = "s"
+serve = true
+src = "{{{{hf}}}}/hub/models--org--big/snapshots/x"
+dst = "{}"
+"""
+SYSTEM = "`{}` is a folder of the system"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ('listen = "--rm"', "RCC205 r.toml:7:10 `listen` must be an address, not `--rm`"),
+        ('shm_size = "0"', "RCC203 r.toml:7:12 `shm_size` must be at least 1 byte, not `0`"),
+        ('memory = "0.1b"', "RCC203 r.toml:7:10 `memory` must be at least 1 byte, not `0.1b`"),
+        (STAGED.format("/"), "RCC711 r.toml:12:7 " + SYSTEM.format("/")),
+        (STAGED.format("/tmp/"), "RCC711 r.toml:12:7 " + SYSTEM.format("/tmp")),
+        (STAGED.format("{{hf}}/hub"), "RCC803 r.toml:12:7 `s` is staged onto its source, or into the model cache"),
+        (STAGED.format("/mnt/nas"), "RCC803 r.toml:12:7 `s` is staged onto its source, or into the model cache"),
+    ],
+)
+def test_what_would_be_taken_in_silence_is_refused(lines: str, expected: str, tmp_path: Path) -> None:
+    assert refused(tmp_path, FOUR_RANKS + lines) == [expected]
+
+
+@pytest.mark.parametrize("key", ["cache_dir", "install_dir", "hf_cache"])
+@pytest.mark.parametrize("folder", ["/", "/usr/", "/var//"])
+def test_no_folder_of_the_system_is_rcc_s_own(key: str, folder: str, tmp_path: Path) -> None:
+    for command in ("build", "lint"):
+        ran = rcc(tmp_path, FOUR_RANKS, with_second(key, folder), command=command)
+
+        assert f"error RCC711 cluster.toml:{13}:{len(key) + 4} {SYSTEM.format(folder)}" in told(ran)
+        assert ran.code == 1
+    assert rcc(tmp_path, FOUR_RANKS, with_second(key, f"{folder.rstrip('/')}/rcc")).code == 0
+
+
+def test_an_option_names_no_folder_of_the_system_either(tmp_path: Path) -> None:
+    assert told(rcc(tmp_path, FOUR_RANKS, FOUR_NODES, "--hf-cache", "/")) == [
+        f"error RCC711  `--hf-cache`: {SYSTEM.format('/')}"
+    ]
+
+
+def test_a_profile_without_a_name_is_none(tmp_path: Path) -> None:
+    cluster = FOUR_NODES.replace('hardware = "dgx-spark"', 'hardware = ""')
+
+    assert refused(tmp_path, FOUR_RANKS, cluster) == ["RCC907 cluster.toml:2:12 no hardware profile is called ``"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        ('unset = ["env.A"]', ["env.A"]),
+        ('extends = "base.toml"\nunset = ["env.NOPE", "env.A", "port"]', ["env.NOPE", "port"]),
+    ],
+)
+def test_what_unset_does_not_remove_is_told(lines: str, names: list[str], tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text('[env]\nA = "b"\n')
+    for command in ("build", "lint"):
+        found = [line for line in told(rcc(tmp_path, f"{CUSTOM}{lines}\n", None, command=command)) if "RCC211" in line]
+
+        assert [line.split("`")[1] for line in found] == names

@@ -96,7 +96,7 @@ def test_an_id_is_never_altered() -> None:
         ("port = 70000", "RCC203 4:8 `port` must be 1 to 65535, not 70000"),
         ('shm_size = "55GBs"', "RCC205 4:12 `shm_size` must be a size such as `32gb`, not `55GBs`"),
         ('shm_size = "8388608t"', f"RCC203 4:12 `shm_size` must be at most {2**63 - 1} bytes, not `8388608t`"),
-        (f"shm_size = {2**63}", f"RCC203 4:12 `shm_size` must be 0 to {2**63 - 1}, not {2**63}"),
+        (f"shm_size = {2**63}", f"RCC203 4:12 `shm_size` must be 1 to {2**63 - 1}, not {2**63}"),
         (
             'stop_grace = "596524h"',
             f"RCC205 4:14 `stop_grace` must be whole seconds, at most {2**31 - 1}, not `596524h`",

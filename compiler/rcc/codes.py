@@ -43,6 +43,7 @@ RCC207 invalid-id error an id that files, units and objects cannot be called by
 RCC208 extends-loop error recipes extend each other in a loop
 RCC209 requires-rcc error the recipe wants another version of rcc
 RCC210 ipc-host-with-user warning the host's shared memory and a user of one's own do not go together
+RCC211 unset-nothing warning `unset` names what no base has
 RCC301 template-syntax error a template is not one that rcc understands
 RCC302 undefined-name error a template uses a name that is not defined
 RCC303 late-bound-name error a name that is known only on the node stands where a build needs its value
@@ -112,6 +113,7 @@ RCC707 snapshot-alone warning a snapshot is mounted without the blobs that it li
 RCC708 docker-socket warning the container gets the docker socket
 RCC709 reserved-target error a mount covers what rcc mounts
 RCC710 home-path error nothing expands `~` in a mount source
+RCC711 system-folder error a folder that is to be rcc's own is one of the system
 RCC801 rows-do-not-tile error the ranks' rows do not cover a table exactly once
 RCC802 min-free-too-small warning `min_free` is less than the rows need
 RCC803 staged-onto-source error data is staged onto its own source

@@ -6,10 +6,12 @@ from typing import Any
 
 from rcc.cluster.model import Cluster, Hardware, K8sKeys, Node
 from rcc.recipe.keys import absolute, capability, device, env_name, limit, limit_name, raw, size, text
+from rcc.recipe.paths import is_system_folder, system_folder
 from rcc.recipe.shape import (
     Language,
     Problem,
     Problems,
+    Shape,
     array,
     boolean,
     choice,
@@ -28,7 +30,21 @@ SSH = r"([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?"
 FOLDER = r"(~/|/)(?!/)(?!(.*/)?\.\.(/|$))[^\0\n]*"
 
 host = string(HOST, "a host name or an address")
-folder = string(FOLDER, "an absolute path, or one that starts with `~/`, without `..`")
+_folder = string(FOLDER, "an absolute path, or one that starts with `~/`, without `..`")
+
+
+def _own(shape: Shape) -> Shape:
+    """A folder of rcc's own: as the shape has it, and none of the system's."""
+
+    def own(value: Any, path: Path, problems: Problems) -> Any:
+        if type(value) is str and is_system_folder(value):
+            problems.append(Problem(path, "RCC711", *system_folder(value)))
+        return shape(value, path, problems)
+
+    return own
+
+
+folder, hf_cache = _own(_folder), _own(absolute)
 gid_index = either(integer(0, 255), choice("auto", "nccl"), (int,))
 dns_name = string(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", "a Kubernetes name")
 
@@ -41,7 +57,7 @@ NODE = {
     "arch": choice("amd64", "arm64"),
     "gpus": integer(0),
     "memory": size,
-    "hf_cache": absolute,
+    "hf_cache": hf_cache,
     "cache_dir": folder,
     "hca": text,
     "ifname": text,
@@ -54,7 +70,9 @@ K8S = {
     "namespace": dns_name,
     "storage_class": dns_name,
     "runtime_class": dns_name,
-    "rdma_resource": string(r"[A-Za-z0-9./_-]+", "a resource name such as `rdma/hca_shared_devices_a`"),
+    "rdma_resource": string(
+        r"[A-Za-z0-9]([A-Za-z0-9./_-]*[A-Za-z0-9])?", "a resource name such as `rdma/hca_shared_devices_a`"
+    ),
     "image_pull_secrets": array(dns_name),
     "tolerations": array(TOLERATION),
     "node_names": mapping(dns_name),
@@ -94,7 +112,7 @@ _NO_PROFILE = Problem(("hardware",), "RCC204", "`hardware` holds no profile", "a
 
 CLUSTER = {
     "name": text,
-    "hf_cache": absolute,
+    "hf_cache": hf_cache,
     "topology": text,
     "hardware": _hardware,
     "ssh_user": string(r"[A-Za-z_][A-Za-z0-9_.-]*", "a user name"),

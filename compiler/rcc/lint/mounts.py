@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, Label, finding
 from rcc.lint.context import Context, is_plain
-from rcc.lint.paths import above, lies_in, normal
-from rcc.recipe.absolute import not_absolute
 from rcc.recipe.model import ExtraMount
+from rcc.recipe.paths import above, lies_in, normal, not_absolute
 from rcc.recipe.targets import same_targets
 
 # Patterns are compiled where a look at the text shows that they may match.

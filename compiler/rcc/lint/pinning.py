@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Finding, Label, Severity, finding
 from rcc.lint.context import Context
-from rcc.lint.paths import above, normal
+from rcc.recipe.paths import above, normal
 from rcc.source import Path
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, Label, finding
 from rcc.lint.context import Context
-from rcc.lint.paths import above, lies_in, normal
+from rcc.recipe.destinations import bad_destination
 from rcc.recipe.model import StagingBlock
+from rcc.recipe.paths import above, normal
 
 _SNAPSHOT = re.compile(r"(?:.*/)?models--(?P<org>[^/]+?)--(?P<name>[^/]+)/snapshots/(?P<commit>[^/]+)/?")
 _HOST_PATH = r"(?:\{\{\s*|<<)(?:model|models\.[a-z0-9-]+)\.host_path(?:\s*\}\}|>>)/?"
@@ -21,7 +22,7 @@ def check(context: Context) -> Iterator[Finding]:
     """All checks of this family."""
     mounted = _mounted(context)
     for index, block in enumerate(context.recipe.staging):
-        yield from check_staged_onto_source(context, index, block)
+        yield from check_destination(context, index, block)
         yield from check_staged_not_mounted(context, index, block, mounted)
         yield from check_source(context, index, block)
         yield from check_key_of_other_kind(context, index, block)
@@ -33,19 +34,12 @@ def check(context: Context) -> Iterator[Finding]:
         yield from check_locked(context)
 
 
-def check_staged_onto_source(context: Context, index: int, block: StagingBlock) -> Iterator[Finding]:
-    """RCC803: one lies in the other."""
-    source, destination = normal(block.src.text), normal(block.dst.text)
-    cache = context.cluster.cluster.hf_cache if context.cluster else None
-    if cache:
-        source = re.sub(_HF, normal(cache), source)
-    is_template = destination[:2] in ("{{", "<<")
-    inside_cache = (is_template and re.match(_HF, destination)) or (cache and lies_in(destination, cache))
-    if inside_cache or lies_in(destination, source) or lies_in(source, destination):
-        label = Label(context.place("staging", index, "src"), "the source")
-        message = f"`{block.id}` is staged onto its source, or into the model cache"
-        place = context.place("staging", index, "dst")
-        yield finding("RCC803", message, place, labels=[label], help="choose a folder on the node's own disk")
+def check_destination(context: Context, index: int, block: StagingBlock) -> Iterator[Finding]:
+    """RCC711 and RCC803: a folder that is the system's, or that is read or shared."""
+    cluster = context.cluster.cluster if context.cluster else None
+    cache = normal(cluster.hf_cache) if cluster and cluster.hf_cache else "{{hf}}"
+    source, destination = (re.sub(_HF, lambda _: cache, normal(raw.text)) for raw in (block.src, block.dst))
+    yield from bad_destination(context.file, index, source, destination, cache)
 
 
 def _mounted(context: Context) -> tuple[set[str], set[str]]:

@@ -11,6 +11,7 @@ from rcc.recipe.shape import (
     Language,
     Problem,
     Problems,
+    Shape,
     array,
     boolean,
     choice,
@@ -30,6 +31,9 @@ ENV_NAME = r"[^=\x00-\x1f\x7f]+"
 REPO = r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*"
 ABSOLUTE = r"/(?!/)(?!(.*/)?\.\.(/|$))[^\0\n]*"
 DEVICE = r"(/(?!\.{1,2}(/|:|$))[^/\0:\n]+)+"
+_OF_EVERY_SYSTEM = "bin boot dev etc home lib lib64 proc root run sbin sys tmp usr var"
+SYSTEM_FOLDERS = frozenset(("/", "~", *(f"/{name}" for name in _OF_EVERY_SYSTEM.split())))
+"""Folders that are a node's own: none of them is to be filled, swept or handed to another user."""
 REVISION = r"[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._/-]*"
 
 text = string()
@@ -61,16 +65,23 @@ def variables(value: Any, path: Path, problems: Problems) -> Any:
 _raws = array(raw)
 
 
-def size(value: Any, path: Path, problems: Problems) -> Any:
-    """A size in bytes: `32gb`, `512 MiB`, or a number of bytes."""
-    if type(value) is int:
-        return integer(0)(value, path, problems)
-    size = parse_size(value) if type(value) is str else None
-    if size is None and _size_text(value, path, problems):
-        problems.append(
-            Problem(path, "RCC203", f"`{dotted(path)}` must be at most {LARGEST} bytes, not `{shown(value)}`")
-        )
-    return size
+def size_of(least: int) -> Shape:
+    """A size in bytes, so many at least: `32gb`, `512 MiB`, or a number of bytes."""
+
+    def shape(value: Any, path: Path, problems: Problems) -> Any:
+        if type(value) is int:
+            return integer(least)(value, path, problems)
+        size = parse_size(value) if type(value) is str else None
+        if size is None:
+            if _size_text(value, path, problems):
+                bounds = f"at most {LARGEST} bytes"
+                problems.append(Problem(path, "RCC203", f"`{dotted(path)}` must be {bounds}, not `{shown(value)}`"))
+        elif size < least:
+            message = f"`{dotted(path)}` must be at least {least} byte, not `{shown(value)}`"
+            problems.append(Problem(path, "RCC203", message, "write a size, or remove it for none"))
+        return size
+
+    return shape
 
 
 def _size_text(value: Any, path: Path, problems: Problems) -> bool:
@@ -108,6 +119,7 @@ def further_id(value: Any, path: Path, problems: Problems) -> Any:
     return identifier(value, path, problems)
 
 
+size, some = size_of(0), size_of(1)
 identifier = string(ID, ID_IN_WORDS, "RCC207", hint="choose another: an id is never altered")
 absolute = string(ABSOLUTE, "an absolute path without `..`")
 model = string(f"{REPO}|{ABSOLUTE}", "a Hugging Face repo id (`org/name`) or an absolute path without `..`")
@@ -133,14 +145,14 @@ STAGING = {
     "id": identifier,
     "src": raw,
     "dst": raw,
-    "tensors": text,
-    "manifest": string(r"(?!\.)[A-Za-z0-9._-]+", "a plain file name"),
+    "tensors": string(r"[\s\S]+", "a glob such as `layers.*.embed.*`"),
+    "manifest": string(r"(?![.-])[A-Za-z0-9._-]+", "a plain file name"),
     "tiling": choice("base-rem", "floor"),
     "serve": boolean,
     "include": array(text),
     "exclude": array(text),
     "min_free": size,
-    "rate_limit": size,
+    "rate_limit": some,
 }
 HEALTHCHECK = {
     "path": string(r"/[!-~]*", "a path that starts with `/`"),
@@ -162,7 +174,7 @@ RECIPE = {
     "parent_model": text,
     "models": array(record(FurtherModel, MODELS, ("id", "model"))),
     "port": port,
-    "listen": string(r"[0-9A-Za-z.:_-]+", "an address"),
+    "listen": string(r"[0-9A-Za-z:]([0-9A-Za-z.:_-]*[0-9A-Za-z:])?", "an address"),
     "rendezvous_port": port,
     "required_nodes": integer(1),
     "tensor_parallel_size": integer(1),
@@ -170,8 +182,8 @@ RECIPE = {
     "data_parallel_size": integer(1),
     "distributed_backend": choice("mp", "ray"),
     "topology": text,
-    "shm_size": size,
-    "memory": size,
+    "shm_size": some,
+    "memory": some,
     "ipc": choice("host", "private"),
     "devices": array(device),
     "cap_add": array(capability),

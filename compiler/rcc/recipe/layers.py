@@ -28,17 +28,28 @@ class Layers:
         self.documents = documents
         self.complete = complete
 
-    @cached_property
+    @property
     def values(self) -> dict[str, Any]:
         """Tables merged, arrays and scalars replaced, what `unset` names removed."""
+        return self._merged[0]
+
+    @property
+    def unset_in_vain(self) -> tuple[tuple[Document, str], ...]:
+        """The elements of `unset` that no base has anything for, each with its document."""
+        return self._merged[1]
+
+    @cached_property
+    def _merged(self) -> tuple[dict[str, Any], tuple[tuple[Document, str], ...]]:
         if len(self.documents) == 1 and not _is_layered(self.documents[0].values):
-            return self.documents[0].values
-        merged: dict[str, Any] = {}
+            return self.documents[0].values, ()
+        merged, in_vain = dict[str, Any](), list[tuple[Document, str]]()
         for document in self.documents:
             for path in unset_paths(document.values):
+                if not _holds(merged, path):
+                    in_vain.append((document, ".".join(path)))
                 _remove(merged, path)
             _merge(merged, {k: v for k, v in document.values.items() if k not in SPENT})
-        return merged
+        return merged, tuple(in_vain)
 
     @property
     def torn(self) -> frozenset[str]:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from rcc import __version__
-from rcc.diagnostic import MOST, Findings, has_errors, in_order
+from rcc.diagnostic import MOST, Finding, Findings, finding, has_errors, in_order
 from rcc.recipe.identity import default_id, proposed_id
 from rcc.recipe.keys import LANGUAGE, RECIPE, RECIPE_SHAPE
 from rcc.recipe.layers import SPENT, Layers, Read, read_layers
 from rcc.recipe.model import Recipe, RecipeFile
 from rcc.recipe.refusal import outside, refused
-from rcc.recipe.shape import Problem, Problems
+from rcc.recipe.shape import Problem, Problems, shown
 from rcc.syntax.document import Document
 
 Check = Callable[[Recipe], Iterator[Problem]]
@@ -36,6 +36,7 @@ def read_recipe(name: str, read: Read, id: str | None = None) -> tuple[RecipeFil
 def recipe_of(name: str, layers: Layers, id: str | None = None) -> tuple[RecipeFile | None, Findings]:
     """The typed recipe of a file and its bases, once they are read; with errors what is left of it for a linter."""
     of_bases = tuple(one for document in layers.documents for one in _spent(document))
+    in_vain = tuple(_in_vain(*one) for one in layers.unset_in_vain) if layers.complete and not of_bases else ()
     problems: Problems = []
     recipe, lost = RECIPE_SHAPE(layers.values, (), problems), frozenset[str]()
     complete = layers.complete and not of_bases
@@ -49,7 +50,7 @@ def recipe_of(name: str, layers: Layers, id: str | None = None) -> tuple[RecipeF
         problems.extend(problem for check in _CHECKS for problem in check(recipe))
     if layers.torn:
         problems = outside(layers.torn, problems)
-    found = (*of_bases, *(refused(layers, problems, LANGUAGE) if problems else ()))
+    found = (*of_bases, *in_vain, *(refused(layers, problems, LANGUAGE) if problems else ()))
     if not isinstance(recipe, Recipe):
         return None, found
     own_id = recipe.id or default_id(name) or "recipe" if id is None else id
@@ -98,6 +99,15 @@ def _spent(document: Document) -> Findings:
         if key in document.values:
             RECIPE[key](document.values[key], (key,), problems)
     return refused(document, problems, LANGUAGE) if problems else ()
+
+
+def _in_vain(document: Document, name: str) -> Finding:
+    """What is wrong with an element of `unset` that removes nothing."""
+    place = document.place(("unset", document.values["unset"].index(name)))
+    help = (
+        "correct it, or remove it" if "extends" in document.values else "remove it: without `extends` there is no base"
+    )
+    return finding("RCC211", f"no base has `{shown(name)}`, so that nothing is removed", place, help=help)
 
 
 def _no_id(name: str) -> Problem:

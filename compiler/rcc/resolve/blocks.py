@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from rcc.diagnostic import Finding, finding
 from rcc.lock.asked import staging_source, tensors_of
 from rcc.lock.model import Lock
-from rcc.recipe.absolute import not_absolute
 from rcc.recipe.model import ExtraMount, Raw, RecipeFile, StagingBlock
+from rcc.recipe.paths import not_absolute
 from rcc.recipe.shape import shown
 from rcc.resolve.fill import Filler
 from rcc.resolve.model import ResolvedFile, ResolvedMount, ResolvedStaging

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rcc.cluster.model import Hardware
 from rcc.diagnostic import Finding, Label, finding
+from rcc.recipe.destinations import bad_destination
 from rcc.recipe.model import RecipeFile
 from rcc.recipe.targets import same_targets
 from rcc.resolve.model import ResolvedRank
@@ -32,6 +33,7 @@ def _reserved(file: RecipeFile, targets: Sequence[str]) -> Iterator[Finding]:
 def _destinations(file: RecipeFile, rank: ResolvedRank) -> Iterator[Finding]:
     first: dict[str, int] = {}
     for index, block in enumerate(rank.staging):
+        yield from bad_destination(file, index, block.src, block.dst, rank.hf_cache)
         if block.dst in first:
             earlier = Label(file.place(("staging", first[block.dst], "dst")), "used here first")
             message, place = f"two blocks are staged to `{block.dst}`", file.place(("staging", index, "dst"))

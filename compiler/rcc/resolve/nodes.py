@@ -62,7 +62,7 @@ def _named(names: tuple[str, ...], cluster: ClusterFile) -> tuple[tuple[Node, ..
 
 def choose_hardware(cluster: ClusterFile) -> tuple[Hardware | None, list[Finding]]:
     """The cluster's hardware profile: one of its own, a built-in one, or `cpu` where it names none."""
-    name = cluster.cluster.hardware or "cpu"
+    name = "cpu" if cluster.cluster.hardware is None else cluster.cluster.hardware
     profile = cluster.cluster.profiles.get(name) or built_in(name)
     if profile is not None:
         return profile, []

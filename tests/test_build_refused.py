@@ -203,3 +203,17 @@ def test_what_unset_does_not_remove_is_told(lines: str, names: list[str], tmp_pa
         found = [line for line in told(rcc(tmp_path, f"{CUSTOM}{lines}\n", None, command=command)) if "RCC211" in line]
 
         assert [line.split("`")[1] for line in found] == names
+
+
+@pytest.mark.parametrize(("by", "place"), [("recipe", "r.toml:8:21"), ("cluster", "cluster.toml:33:21")])
+def test_a_gid_index_for_all_nodes_is_told_by_a_build_too(by: str, place: str, tmp_path: Path) -> None:
+    cluster = re.sub(r"(?m)^host = .*", r'\g<0>\ngid_index = "nccl"', FOUR_NODES)
+    index = 'NCCL_IB_GID_INDEX = "3"\n'
+    texts = (f"{FOUR_RANKS}[env]\n{index}", cluster) if by == "recipe" else (FOUR_RANKS, cluster + index)
+    for command in ("build", "lint"):
+        ran = rcc(tmp_path, *texts, command=command)
+
+        assert ran.code == 0
+        assert [line for line in told(ran) if "RCC407" in line] == [
+            f"warning RCC407 {place} GID index 3 is pinned for every node, and each has its own table"
+        ]

@@ -116,8 +116,6 @@ def check_pinned_gid_index(variables: Variables) -> Iterator[Finding]:
     for name in variables:
         text = variables.text(name) if name.endswith("_GID_INDEX") else None
         if text and is_number(text) and not text.startswith("-"):
-            message = f"GID index {text} is pinned for every node, and each has its own table"
-            help = 'remove it: `gid_index = "auto"` in the cluster file finds it on each node at each start'
-            if name != "NCCL_IB_GID_INDEX":
-                help = 'write `"{{ node.gid_index }}"`'
-            yield finding("RCC407", message, variables.place(name), help=help)
+            from rcc.recipe.gid_index import pinned_index
+
+            yield pinned_index(name, text, variables.place(name))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from rcc.cluster.model import ClusterFile, Hardware, Node
 from rcc.diagnostic import Finding, Label, finding
 from rcc.engines.model import Engine
+from rcc.recipe.gid_index import GID_VARIABLE, pinned_index
 from rcc.recipe.model import Raw, RecipeFile
 from rcc.resolve.fill import Filler
-from rcc.resolve.model import EnvValue, Origin
-
-GID_VARIABLE = "NCCL_IB_GID_INDEX"
+from rcc.resolve.model import EnvValue, Origin, ResolvedRank
+from rcc.source import Place
 
 
 class Environment:
@@ -125,3 +125,20 @@ def set_by_compiler(file: RecipeFile, engine: Engine, gid_of_all: tuple[str | in
         finding("RCC401", f"`{name}` is not the recipe's to set", place, notes=[own[name]], help="remove it")
         for name, place in places.items()
     ]
+
+
+def pinned_by_files(
+    file: RecipeFile, cluster: ClusterFile, topology: str | None, ranks: Sequence[ResolvedRank]
+) -> list[Finding]:
+    """A GID index that the recipe, or the profile, states for all nodes, which leave it to NCCL."""
+    if any(rank.gid_index != "nccl" for rank in ranks):
+        return []
+    if GID_VARIABLE in file.recipe.env:
+        place: Place | None = file.place(("env", GID_VARIABLE))
+    elif topology is not None and GID_VARIABLE in cluster.cluster.nccl[topology]:
+        place = cluster.place(("nccl", topology, GID_VARIABLE))
+    else:
+        return []
+    text = next(one.value for one in ranks[0].env if one.name == GID_VARIABLE)
+    searched = not text or text.startswith("-")  # NCCL's own way to say that it looks for one
+    return [] if searched else [pinned_index(GID_VARIABLE, text, place)]

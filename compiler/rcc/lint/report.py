@@ -33,7 +33,6 @@ _LOOKS_FOR = {
     "RCC602": ("lock",),
     "RCC603": (*_ROLES, "lock"),
     "RCC605": ("extra_mounts", "staging"),
-    "RCC611": ("lock",),
     "RCC706": ("extra_mounts",),
     "RCC804": ("engine", "extra_mounts", "staging"),
     "RCC805": _ROLES,
@@ -93,7 +92,7 @@ def _looks_for(one: Finding) -> tuple[str, ...]:
     if one.code in _OF_NAMES:
         name = re.search(r"`(\w+)", one.message)
         keys = _NAMED.get(name[1], ()) if name else ()
-        return (*keys, "lock") if one.code == "RCC304" else keys
+        return (*keys, "lock") if one.code in ("RCC304", "RCC611") else keys
     return _LOOKS_FOR.get(one.code, ())
 
 

@@ -14,7 +14,7 @@ from rcc.syntax.document import Document
 # A finding of the first kind is no news where one of the others stands in the same line.
 _SAID_BETTER = {
     "RCC108": ("RCC101", "RCC102"),
-    "RCC407": ("RCC401",),
+    "RCC407": ("RCC401", "RCC411"),
     "RCC411": ("RCC401", "RCC408"),
     "RCC416": ("RCC408",),
     "RCC611": ("RCC302", "RCC304"),

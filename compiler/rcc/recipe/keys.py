@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from rcc.recipe.identity import ID, ID_IN_WORDS
@@ -19,12 +20,13 @@ from rcc.recipe.shape import (
     either,
     free,
     integer,
+    kind_of,
     mapping,
     record,
     shown,
     string,
 )
-from rcc.recipe.size import DURATION, MAX_DURATION, SIZE, parse_duration, parse_size
+from rcc.recipe.size import MAX_DURATION, SECOND, SIZE, nanoseconds, parse_duration, parse_size
 from rcc.source import Path
 
 ENV_NAME = r"[^=\x00-\x1f\x7f]+"
@@ -90,16 +92,35 @@ def _size_text(value: Any, path: Path, problems: Problems) -> bool:
     return len(problems) == before
 
 
-def duration(value: Any, path: Path, problems: Problems) -> Any:
-    """A duration in whole seconds: `90s`, `45m`, `1h30m`."""
-    seconds = parse_duration(value) if type(value) is str else None
-    before = len(problems)
-    if seconds is None:
-        string(DURATION, "a duration such as `90s` or `45m`")(value, path, problems)
-    if seconds is None and len(problems) == before:
-        message = f"`{dotted(path)}` must be whole seconds, at most {MAX_DURATION}, not `{shown(value)}`"
-        problems.append(Problem(path, "RCC205", message))
-    return seconds
+def duration_of(least: int) -> Shape:
+    """A duration in whole seconds, so many at least: `90s`, `45m`, `1h30m`, `2000ms`."""
+
+    def shape(value: Any, path: Path, problems: Problems) -> Any:
+        seconds = parse_duration(value) if type(value) is str else None
+        if seconds is None or seconds < least:
+            problems.append(_no_duration(value, path, least))
+        return seconds
+
+    return shape
+
+
+def _no_duration(value: Any, path: Path, least: int) -> Problem:
+    key, units = f"`{dotted(path)}`", "units are h, m, s, ms, us and ns, as in `1h30m`"
+    if type(value) is not str:
+        help = f'write it with its unit, in quotes: `"{value}s"`' if type(value) is int and value >= least else units
+        return Problem(path, "RCC202", f"{key} must be a string, not {kind_of(value)}", help)
+    total = nanoseconds(value)
+    if total is None:
+        help = f"did you mean `{value}s`?" if re.fullmatch("[0-9]{1,9}", value) else units
+        message = f"{key} must be a duration such as `90s` or `45m`, not `{shown(value)}`"
+        return Problem(path, "RCC205", message, help)
+    if total // SECOND >= MAX_DURATION:
+        return Problem(path, "RCC203", f"{key} must be at most {MAX_DURATION} seconds, not `{shown(value)}`")
+    whole = max(-(-total // SECOND), least)
+    if total // SECOND < least:
+        return Problem(path, "RCC203", f"{key} must be at least {least}s, not `{shown(value)}`", f"write `{whole}s`")
+    message = f"{key} must be whole seconds, not `{shown(value)}`"
+    return Problem(path, "RCC205", message, f"did you mean `{whole}s`?")
 
 
 def pair(soft: int, hard: int) -> tuple[int, int]:
@@ -156,10 +177,10 @@ STAGING = {
 }
 HEALTHCHECK = {
     "path": string(r"/[!-~]*", "a path that starts with `/`"),
-    "interval": duration,
-    "timeout": duration,
+    "interval": duration_of(1),
+    "timeout": duration_of(1),
     "retries": integer(1),
-    "start_period": duration,
+    "start_period": duration_of(0),
 }
 ASSERT = {"path": raw, "contains": raw}
 RECIPE = {
@@ -188,7 +209,7 @@ RECIPE = {
     "devices": array(device),
     "cap_add": array(capability),
     "ulimits": mapping(limit, limit_name),
-    "stop_grace": duration,
+    "stop_grace": duration_of(0),
     "user": string(r"[0-9]+(:[0-9]+)?", "`uid` or `uid:gid`, in numbers"),
     "entrypoint": array(raw, least=1),
     "args": raws,

@@ -8,12 +8,15 @@ from functools import lru_cache
 from rcc.recipe.shape import LARGEST
 
 SIZE = r"[0-9]+(\.[0-9]+)? ?([kKmMgGtT][iI]?)?[bB]?"
-DURATION = r"([0-9]+(\.[0-9]+)?(h|m|s))+"
+DURATION = r"([0-9]+(\.[0-9]+)?(h|ms|m|s|us|µs|μs|ns))+"
 MAX_DURATION = 2**31 - 1
 """Seconds that everybody who is handed a duration can count."""
 
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-_SECONDS = {"h": 3600, "m": 60, "s": 1}
+SECOND = 10**9
+_NANOSECONDS = {
+    "h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": 10**6, "us": 1000, "µs": 1000, "μs": 1000, "ns": 1,
+}  # fmt: skip
 _LONGEST = 100
 """Characters of a text that is still worth counting."""
 _REMEMBERED = 256
@@ -34,14 +37,20 @@ def parse_size(text: str) -> int | None:
 
 
 @lru_cache(_REMEMBERED)
-def parse_duration(text: str) -> int | None:
-    """Whole seconds, as in `90s` or `1h30m`. None for anything else, or more than `MAX_DURATION`."""
+def nanoseconds(text: str) -> int | None:
+    """A duration such as `90s`, `1h30m` or `1500ms`, read as docker does. None for anything else."""
     if len(text) > _LONGEST or not re.fullmatch(DURATION, text):
         return None
-    total = 0.0
-    for number, unit in re.findall(r"([0-9]+(?:\.[0-9]+)?)(h|m|s)", text):
-        total += float(number) * _SECONDS[unit]
-    return int(total) if total == int(total) and total <= MAX_DURATION else None
+    total = 0
+    for whole, fraction, unit in re.findall(r"([0-9]+)(?:\.([0-9]+))?([a-zµμ]+)", text):
+        total += int(whole + fraction) * _NANOSECONDS[unit] // 10 ** len(fraction)
+    return total
+
+
+def parse_duration(text: str) -> int | None:
+    """Whole seconds. None for what is no duration, has a part of a second, or is more than `MAX_DURATION`."""
+    total = nanoseconds(text)
+    return None if total is None or total % SECOND or total // SECOND > MAX_DURATION else total // SECOND
 
 
 def shown_size(size: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from rcc import __version__
-from rcc.diagnostic import MOST, Finding, Findings, finding, has_errors, in_order
+from rcc.diagnostic import MOST, Finding, Findings, finding, first_ones, has_errors, in_order
 from rcc.recipe.identity import default_id, proposed_id
 from rcc.recipe.keys import LANGUAGE, RECIPE, RECIPE_SHAPE
 from rcc.recipe.layers import SPENT, Layers, Read, read_layers
@@ -36,10 +36,10 @@ def read_recipe(name: str, read: Read, id: str | None = None) -> tuple[RecipeFil
 def recipe_of(name: str, layers: Layers, id: str | None = None) -> tuple[RecipeFile | None, Findings]:
     """The typed recipe of a file and its bases, once they are read; with errors what is left of it for a linter."""
     of_bases = tuple(one for document in layers.documents for one in _spent(document))
-    in_vain = tuple(_in_vain(*one) for one in layers.unset_in_vain) if layers.complete and not of_bases else ()
+    complete = layers.complete and not of_bases
+    in_vain = tuple(first_ones(_in_vain(*one) for one in layers.unset_in_vain)) if complete else ()
     problems: Problems = []
     recipe, lost = RECIPE_SHAPE(layers.values, (), problems), frozenset[str]()
-    complete = layers.complete and not of_bases
     if not complete:
         problems = [one for one in problems if not _may_be_in_a_base(one)]
     if complete and not (id or layers.values.get("id") or default_id(name)):

@@ -37,7 +37,7 @@ def recipe_of(name: str, layers: Layers, id: str | None = None) -> tuple[RecipeF
     """The typed recipe of a file and its bases, once they are read; with errors what is left of it for a linter."""
     of_bases = tuple(one for document in layers.documents for one in _spent(document))
     complete = layers.complete and not of_bases
-    in_vain = tuple(first_ones(_in_vain(*one) for one in layers.unset_in_vain)) if complete else ()
+    in_vain = tuple(first_ones(_in_vain(*one) for one in layers.unset_in_vain[: MOST + 1])) if complete else ()
     problems: Problems = []
     recipe, lost = RECIPE_SHAPE(layers.values, (), problems), frozenset[str]()
     if not complete:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Finding, finding
 from rcc.engines.model import Engine
 from rcc.recipe.model import RecipeFile
-from rcc.resolve.blocks import Carried
 from rcc.resolve.checks import ports
+
+if TYPE_CHECKING:  # a clean lint must not import what reads locks
+    from rcc.resolve.blocks import Carried
 
 
 def check_keys(file: RecipeFile, engine: Engine, carried: Carried) -> list[Finding]:

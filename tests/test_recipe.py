@@ -125,7 +125,7 @@ def test_an_id_is_never_altered() -> None:
         ('user = "root"', "RCC205 4:8 `user` must be `uid` or `uid:gid`, in numbers, not `root`"),
         (
             '[env]\n"A\\nB" = "1"',
-            "RCC205 5:1 `env.A\nB` must be a name without `=` and control characters, not `A\\nB`",
+            "RCC205 5:1 `env.A\\nB` must be of one line, not `A\\nB`",
         ),
         ("[env]\nPORT = 1", "RCC202 5:8 `env.PORT` must be a string, not an integer"),
         (

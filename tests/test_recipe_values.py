@@ -1,12 +1,15 @@
 """Values that a key does not take: what is wrong with each, and a help that leads to one that it takes."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.cli import call_rcc
 from tests.support.texts import CUSTOM
 
+STAGING = '[[staging]]\nkind = "sparse-rows"\nid = "a"\nsrc = "/a"\ndst = "/b"\n{} = {{}}\n'
 CHECK = "[healthcheck]\ninterval = {}\n"
 
 
@@ -53,3 +56,83 @@ def test_docker_s_units_are_taken(tmp_path: Path) -> None:
 
     assert rank["container"]["stop_grace"] == 90
     assert (rank["container"]["healthcheck"]["interval"], rank["container"]["healthcheck"]["timeout"]) == (90, 30)
+
+
+WRONG = {
+    **{
+        key: f"{key} = {{}}\n"
+        for key in ("model", "revision", "engine", "listen", "user", "ipc", "distributed_backend")
+    },
+    **{key: f"{key} = [{{}}]\n" for key in ("cap_add", "devices", "secrets")},
+    "ulimits": "[ulimits]\n{} = 1\n",
+    "healthcheck.path": "[healthcheck]\npath = {}\n",
+    "manifest": STAGING.format("manifest"),
+    "tiling": STAGING.format("tiling"),
+    "sha256": '[[extra_mounts]]\nhost = "/a"\ncontainer = "/a"\nsha256 = {}\n',
+    "env": "[env]\n{} = '1'\n",
+}
+WRONG_IN_CLUSTER = {
+    **{key: f"{key} = {{}}\n" for key in ("hf_cache", "ssh_user")},
+    **{key: f"[[nodes]]\nname = 'a'\n{key} = {{}}\n" for key in ("host", "ssh", "install_dir", "arch", "gid_index")},
+    "name": "[[nodes]]\nname = {}\n",
+    **{key: f"[k8s]\n{key} = {{}}\n" for key in ("namespace", "rdma_resource")},
+}
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_every_value_that_a_recipe_s_key_does_not_take_has_a_help(key: str, tmp_path: Path) -> None:
+    """The help names one that the key takes, where it quotes any."""
+    assert_helped(tmp_path, "recipe.toml", CUSTOM, WRONG[key])
+
+
+@pytest.mark.parametrize("key", WRONG_IN_CLUSTER)
+def test_every_value_that_a_cluster_s_key_does_not_take_has_a_help(key: str, tmp_path: Path) -> None:
+    assert_helped(tmp_path, "cluster.toml", "", WRONG_IN_CLUSTER[key])
+
+
+def assert_helped(folder: Path, name: str, text: str, lines: str) -> None:
+    own = [line for line in text.splitlines() if not lines.startswith(line.partition(" ")[0] + " ")]
+
+    def found(value: str) -> list[dict[str, Any]]:
+        (folder / name).write_text("\n".join((*own, lines.format(value))))
+        return list(call_rcc("lint", name, "--format", "json", cwd=folder).json()["findings"])
+
+    for wrong in ('"a\\nb=c"', '"--=é"'):
+        (one,) = [one for one in found(wrong) if one["code"] == "RCC205"]
+        assert one["help"]
+    right = re.search(r"(?:like|write) `([^`]*)`(?!,)", one["help"])
+    if right:
+        assert "RCC205" not in {one["code"] for one in found(f'"{right[1]}"')}
+
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    "line", [f'requires_rcc = "{LONG}"', f'docker_image = "{LONG.upper()}"', f'engine = "{LONG}!"']
+)
+def test_a_long_value_is_not_shown_whole(line: str, tmp_path: Path) -> None:
+    for form in ("full", "concise", "json"):
+        (tmp_path / "r.toml").write_text(
+            "\n".join(one for one in CUSTOM.splitlines() if one[:3] != line[:3]) + f"\n{line}\n"
+        )
+        text = call_rcc("lint", "r.toml", "--format", form, cwd=tmp_path).out
+
+        assert "x" * 300 not in text.lower()
+
+
+@pytest.mark.parametrize("key", ["hardware", "topology"])
+def test_a_long_name_of_a_cluster_is_not_shown_whole(key: str, tmp_path: Path) -> None:
+    (tmp_path / "cluster.toml").write_text(f'{key} = "{LONG}"\n[[nodes]]\nname = "a"\n')
+    ran = call_rcc("lint", "cluster.toml", "--format", "concise", cwd=tmp_path)
+
+    assert ran.code == 1
+    assert "x" * 300 not in ran.out
+
+
+def test_a_name_of_two_lines_is_told_on_one(tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(f'{CUSTOM}[env]\n"A\\nB" = "x"\n')
+    ran = call_rcc("lint", "r.toml", cwd=tmp_path)
+
+    assert "error[RCC205]: `env.A\\nB` must be of one line, not `A\\nB`\n" in ran.text
+    assert "help: take the line break out" in ran.text

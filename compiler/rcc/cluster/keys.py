@@ -29,8 +29,8 @@ HOST = r"[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?"
 SSH = r"([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?"
 FOLDER = r"(~/|/)(?!/)(?!(.*/)?\.\.(/|$))[^\0\n]*"
 
-host = string(HOST, "a host name or an address")
-_folder = string(FOLDER, "an absolute path, or one that starts with `~/`, without `..`")
+host = string(HOST, "a host name or an address", like="10.0.0.11")
+_folder = string(FOLDER, "an absolute path, or one that starts with `~/`, without `..`", like="~/rcc")
 
 
 def _own(shape: Shape) -> Shape:
@@ -46,13 +46,19 @@ def _own(shape: Shape) -> Shape:
 
 folder, hf_cache = _own(_folder), _own(absolute)
 gid_index = either(integer(0, 255), choice("auto", "nccl"), (int,))
-dns_name = string(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", "a Kubernetes name")
+dns_name = string(
+    r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?",
+    "a Kubernetes name",
+    hint="use `a-z`, digits, `.` and `-`, a letter or digit first and last, as in `llm-serving`",
+)
 
 NODE = {
-    "name": string(NODE_NAME, "a name of letters, digits, `.`, `_` and `-`, a letter or digit first and last"),
+    "name": string(
+        NODE_NAME, "a name of letters, digits, `.`, `_` and `-`, a letter or digit first and last", like="spark1"
+    ),
     "host": host,
     "fabric": host,
-    "ssh": string(SSH, "an ssh alias or `user@host:port`"),
+    "ssh": string(SSH, "an ssh alias or `user@host:port`", like="spark@10.0.0.11:22"),
     "install_dir": folder,
     "arch": choice("amd64", "arm64"),
     "gpus": integer(0),
@@ -71,7 +77,9 @@ K8S = {
     "storage_class": dns_name,
     "runtime_class": dns_name,
     "rdma_resource": string(
-        r"[A-Za-z0-9]([A-Za-z0-9./_-]*[A-Za-z0-9])?", "a resource name such as `rdma/hca_shared_devices_a`"
+        r"[A-Za-z0-9]([A-Za-z0-9./_-]*[A-Za-z0-9])?",
+        "a resource name such as `rdma/hca_shared_devices_a`",
+        hint="write the name that the device plug-in gives it",
     ),
     "image_pull_secrets": array(dns_name),
     "tolerations": array(TOLERATION),
@@ -115,7 +123,7 @@ CLUSTER = {
     "hf_cache": hf_cache,
     "topology": text,
     "hardware": _hardware,
-    "ssh_user": string(r"[A-Za-z_][A-Za-z0-9_.-]*", "a user name"),
+    "ssh_user": string(r"[A-Za-z_][A-Za-z0-9_.-]*", "a user name", like="spark"),
     "nodes": array(record(Node, NODE, ("name",)), least=1),
     "nccl": mapping(mapping(raw, env_name)),
     "vars": mapping(text),

@@ -142,21 +142,27 @@ def further_id(value: Any, path: Path, problems: Problems) -> Any:
 
 size, some = size_of(0), size_of(1)
 identifier = string(ID, ID_IN_WORDS, "RCC207", hint="choose another: an id is never altered")
-absolute = string(ABSOLUTE, "an absolute path without `..`")
-model = string(f"{REPO}|{ABSOLUTE}", "a Hugging Face repo id (`org/name`) or an absolute path without `..`")
-revision = string(REVISION, "a branch, a tag or a commit")
-sha256 = string(r"[0-9a-f]{64}", "64 hexadecimal digits in lower case")
+absolute = string(ABSOLUTE, "an absolute path without `..`", like="/mnt/nas/huggingface")
+model = string(
+    f"{REPO}|{ABSOLUTE}",
+    "a Hugging Face repo id (`org/name`) or an absolute path without `..`",
+    like="Qwen/Qwen3-8B",
+)
+revision = string(REVISION, "a branch, a tag or a commit", like="main")
+sha256 = string(
+    r"[0-9a-f]{64}", "64 hexadecimal digits in lower case", hint="write what `sha256sum` prints of the file"
+)
 port = integer(1, 65535)
 limit = either(integer(-1), record(pair, {"soft": integer(-1), "hard": integer(-1)}, ("soft", "hard")), (int,))
-env_name = string(ENV_NAME, "a name without `=` and control characters")
+env_name = string(ENV_NAME, "a name without `=` and control characters", hint="use letters, digits and `_`")
 _variables = mapping(raw, env_name)
 device = string(
     rf"{DEVICE}(:{DEVICE}(:[rwm]+)?)?",
     "a device such as `/dev/fuse`",
     hint="write its path from `/` on, without `.`, `..`, doubled or trailing slashes",
 )
-capability = string(r"[A-Z_]+", "a capability such as `IPC_LOCK`")
-limit_name = string(r"[a-z]+", "a limit's name such as `nofile`")
+capability = string(r"[A-Z_]+", "a capability such as `IPC_LOCK`", hint="write its name in capitals, as in `SYS_NICE`")
+limit_name = string(r"[a-z]+", "a limit's name such as `nofile`", like="memlock")
 
 MODELS = {"id": further_id, "model": model, "revision": revision}
 EXTRA_MOUNTS = {"host": raw, "container": raw, "read_only": boolean, "sha256": sha256}
@@ -166,8 +172,8 @@ STAGING = {
     "id": identifier,
     "src": raw,
     "dst": raw,
-    "tensors": string(r"[\s\S]+", "a glob such as `layers.*.embed.*`"),
-    "manifest": string(r"(?![.-])[A-Za-z0-9._-]+", "a plain file name"),
+    "tensors": string(r"[\s\S]+", "a glob such as `layers.*.embed.*`", hint="remove it for the default"),
+    "manifest": string(r"(?![.-])[A-Za-z0-9._-]+", "a plain file name", like="rows.json"),
     "tiling": choice("base-rem", "floor"),
     "serve": boolean,
     "include": array(text),
@@ -176,7 +182,7 @@ STAGING = {
     "rate_limit": some,
 }
 HEALTHCHECK = {
-    "path": string(r"/[!-~]*", "a path that starts with `/`"),
+    "path": string(r"/[!-~]*", "a path that starts with `/`", like="/health"),
     "interval": duration_of(1),
     "timeout": duration_of(1),
     "retries": integer(1),
@@ -184,7 +190,7 @@ HEALTHCHECK = {
 }
 ASSERT = {"path": raw, "contains": raw}
 RECIPE = {
-    "engine": string(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", "an engine's name"),
+    "engine": string(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?", "an engine's name", like="sglang"),
     "name": text,
     "id": identifier,
     "requires_rcc": text,
@@ -195,7 +201,7 @@ RECIPE = {
     "parent_model": text,
     "models": array(record(FurtherModel, MODELS, ("id", "model"))),
     "port": port,
-    "listen": string(r"[0-9A-Za-z:]([0-9A-Za-z.:_-]*[0-9A-Za-z:])?", "an address"),
+    "listen": string(r"[0-9A-Za-z:]([0-9A-Za-z.:_-]*[0-9A-Za-z:])?", "an address", like="127.0.0.1"),
     "rendezvous_port": port,
     "required_nodes": integer(1),
     "tensor_parallel_size": integer(1),
@@ -210,12 +216,12 @@ RECIPE = {
     "cap_add": array(capability),
     "ulimits": mapping(limit, limit_name),
     "stop_grace": duration_of(0),
-    "user": string(r"[0-9]+(:[0-9]+)?", "`uid` or `uid:gid`, in numbers"),
+    "user": string(r"[0-9]+(:[0-9]+)?", "`uid` or `uid:gid`, in numbers", like="1000:1000"),
     "entrypoint": array(raw, least=1),
     "args": raws,
     "extends": either(array(text, least=1), text, (list,)),
-    "unset": array(string(r"[^.]+(\.[^.]+)*", "a dotted key")),
-    "secrets": array(string(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name")),
+    "unset": array(string(r"[^.]+(\.[^.]+)*", "a dotted key", like="env.NCCL_DEBUG")),
+    "secrets": array(string(r"[A-Za-z_][A-Za-z0-9_]*", "an environment variable's name", like="HF_TOKEN")),
     "env": variables,
     "extra_mounts": array(record(ExtraMount, EXTRA_MOUNTS, ("host", "container"))),
     "staging": array(record(StagingBlock, STAGING, ("kind", "id", "src", "dst"))),

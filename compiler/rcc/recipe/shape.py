@@ -65,7 +65,7 @@ def dotted(path: Path) -> str:
     """A path as people write it: `extra_mounts[0].host`."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{part}"
+        text += f"[{part}]" if isinstance(part, int) else f"{'.' if text else ''}{shown(part)}"
     return text
 
 
@@ -73,10 +73,9 @@ IN_QUOTES = "write it in quotes"
 """The help for a value that should be a string; how the value is written is for whoever has the file to add."""
 
 
-def _wrong_type(value: Any, path: Path, expected: str, problems: Problems) -> None:
-    problems.append(
-        Problem(path, "RCC202", f"`{dotted(path)}` must be {expected}, not {kind_of(value)}", _cast(value, expected))
-    )
+def _wrong_type(value: Any, path: Path, expected: str, problems: Problems, help: str | None = None) -> None:
+    message = f"`{dotted(path)}` must be {expected}, not {kind_of(value)}"
+    problems.append(Problem(path, "RCC202", message, help or _cast(value, expected)))
 
 
 def _cast(value: Any, expected: str) -> str | None:
@@ -94,14 +93,26 @@ def _cast(value: Any, expected: str) -> str | None:
 _compiled = cache(re.compile)
 
 
-def string(pattern: str | None = None, what: str = "a string", code: str = "RCC205", hint: str | None = None) -> Shape:
-    """A string without NUL, all of it matching `pattern` where one is given; `what` names it in messages."""
+def string(
+    pattern: str | None = None,
+    what: str = "a string",
+    code: str = "RCC205",
+    *,
+    hint: str | None = None,
+    like: str | None = None,
+) -> Shape:
+    """A string without NUL, all of it matching `pattern` where one is given.
+
+    `what` names it in messages; `like` is one that matches, for the help where there is no `hint`.
+    """
+    help = hint or (f"write it like `{like}`" if like else None)
 
     def shape(value: Any, path: Path, problems: Problems) -> Any:
         if type(value) is not str:
-            _wrong_type(value, path, "a string", problems)
+            fits = pattern is None or _compiled(pattern).fullmatch(str(value))
+            _wrong_type(value, path, "a string", problems, None if fits else help)
         elif pattern and not _compiled(pattern).fullmatch(value):
-            problems.append(Problem(path, code, f"`{dotted(path)}` must be {what}, not `{shown(value)}`", hint))
+            problems.append(_unlike(_compiled(pattern), value, path, Problem(path, code, what, help)))
         elif "\0" in value:
             message = f"`{dotted(path)}` holds a NUL, which no process can be given"
             problems.append(Problem(path, "RCC205", message, "remove it"))
@@ -110,9 +121,19 @@ def string(pattern: str | None = None, what: str = "a string", code: str = "RCC2
     return shape
 
 
+def _unlike(pattern: re.Pattern[str], value: str, path: Path, problem: Problem) -> Problem:
+    """The problem of a value that does not match: what is wanted of it, and what to do about this one."""
+    wanted, help = problem.message, problem.help
+    if pattern.fullmatch(value.strip()):
+        help = f"did you mean `{shown(value.strip())}`?"
+    elif "\n" in value:
+        wanted, help = "of one line", "take the line break out"
+    return replace(problem, message=f"`{dotted(path)}` must be {wanted}, not `{shown(value)}`", help=help)
+
+
 def shown(value: str) -> str:
     """A value for a message: one line, not too long."""
-    text = value.replace("\n", "\\n")
+    text = value.replace("\r", "\\r").replace("\n", "\\n")
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -151,7 +172,7 @@ def choice(*values: str) -> Shape:
         elif value not in values:
             listed = ", ".join(f"`{one}`" for one in values)
             near = nearest_name(value, values)
-            help = f"did you mean `{near}`?" if near else None
+            help = f"did you mean `{near}`?" if near else f"write {' or '.join(f'`{one}`' for one in values)}"
             problems.append(
                 Problem(path, "RCC205", f"`{dotted(path)}` must be one of {listed}, not `{shown(value)}`", help)
             )

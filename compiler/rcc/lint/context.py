@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rcc.lint.variables import Variables
-from rcc.nearest import nearest_name
+from rcc.nearest import meant_name, nearest_name
 from rcc.recipe.model import RecipeFile
 from rcc.source import Path, Place
 
@@ -87,6 +87,11 @@ class Context:
         """The known name that a misspelt one is nearest to, for the first ones of a recipe."""
         self._searches -= 1
         return nearest_name(name, known) if self._searches >= 0 else None
+
+    def meant(self, name: str, known: Collection[str]) -> str | None:
+        """The same for a name that may also be shortened, or called so elsewhere."""
+        self._searches -= 1
+        return meant_name(name, known) if self._searches >= 0 else None
 
     def place(self, *path: str | int) -> Place:
         """Where a value of the recipe stands."""

@@ -33,7 +33,7 @@ def _check(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[Findin
         if one.name == _LATE:
             yield from check_late_bound_name(context, raw, one)
         elif one.name is not None and one.name not in names and not _is_variable(context, one.name):
-            near = context.nearest(one.name, names)
+            near = context.meant(one.name, names)
             place = context.inside(raw.path, one.start, one.end)
             help = f"did you mean `{near}`?" if near else f"templates know {KNOWN}"
             yield finding("RCC302", f"template name `{one.name}` is not defined", place, help=help)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from rcc.nearest import nearest_name
+from rcc.nearest import meant_name, nearest_name
 from rcc.quick import dataclass
 from rcc.source import Path
 from rcc.syntax.document import Part
@@ -259,7 +259,7 @@ def unknown_key(path: Path, known: Mapping[str, Any], before: int = 0) -> Proble
 
 
 def _known_instead(name: str, known: Mapping[str, Any]) -> str:
-    near = nearest_name(name, known)
+    near = meant_name(name, known)
     if near:
         return f"did you mean `{near}`?"
     listed = [f"`{one}`" for one in sorted(known)]

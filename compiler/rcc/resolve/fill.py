@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rcc.diagnostic import Finding, finding
-from rcc.nearest import nearest_name
+from rcc.nearest import meant_name
 from rcc.quick import dataclass
 from rcc.recipe.model import Raw
 from rcc.source import Path, Place
@@ -84,7 +84,7 @@ class Filler:
             return False
         place = self.string_place(raw.path, expression.start, expression.end)
         if value is None:
-            near = nearest_name(name, self.names)
+            near = meant_name(name, self.names)
             help = f"did you mean `{near}`?" if near else f"known are {KNOWN}"
             self.found.append(finding("RCC302", f"template name `{name}` is not defined", place, help=help))
         else:

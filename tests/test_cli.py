@@ -175,6 +175,14 @@ def test_a_stream_that_is_full_ends_with_2(arguments: str, stream: str, tmp_path
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("arguments", ["schema", f"plan {HELLO}", f"explain {HELLO}", f"build {HELLO} --json"])
+def test_a_full_stdout_is_called_so(arguments: str, tmp_path: Path) -> None:
+    script = f"exec {sys.executable} {RCC} {arguments} >/dev/full"
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, env=clean_env(tmp_path), check=False)
+
+    assert b"error[RCC007]: cannot write to stdout: no space left on device\n\n1 error\n" in done.stderr
+
+
 def test_output_is_utf_8_in_any_locale(tmp_path: Path) -> None:
     env = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     (tmp_path / "recipe.toml").write_text('id = "é"\n')

@@ -101,6 +101,18 @@ def test_a_value_comes_from_a_line_and_reaches_the_artifacts_that_change_with_it
     assert "shell/cluster.sh" not in told["reaches"]
 
 
+def test_a_value_has_its_own_type(tmp_path: Path) -> None:
+    (tmp_path / "serve.sh").touch()
+    (tmp_path / "recipe.toml").write_text(EVERYTHING + "\n[healthcheck]\npath = '/up'\n")
+    values = {one["key"]: one["value"] for one in call_rcc("explain", ".", "--json", cwd=tmp_path).json()["values"]}
+
+    assert (values["required_nodes"], values["port"]) == (1, 8080)
+    assert values["healthcheck"]["path"] == "/up"
+    assert isinstance(values["extra_mounts"], list)
+    assert isinstance(values["env.A"], str)
+    assert "healthcheck = path /up, interval 30, " in call_rcc("explain", ".", cwd=tmp_path).out
+
+
 def test_what_was_overridden_is_told_with_its_place(tmp_path: Path) -> None:
     shutil.copytree(WRAPPER, tmp_path / "r")
     recipe = tmp_path / "r/recipe.toml"

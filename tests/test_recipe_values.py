@@ -136,3 +136,42 @@ def test_a_name_of_two_lines_is_told_on_one(tmp_path: Path) -> None:
 
     assert "error[RCC205]: `env.A\\nB` must be of one line, not `A\\nB`\n" in ran.text
     assert "help: take the line break out" in ran.text
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ('image = "x"', "docker_image"),
+        ('shm = "1g"', "shm_size"),
+        ("nodes = 4", "required_nodes"),
+        ("mounts = []", "extra_mounts"),
+        ("tp = 4", "tensor_parallel_size"),
+        ("environment = {}", "env"),
+        ("tensor-parallel-size = 4", "tensor_parallel_size"),
+        ("capAdd = []", "cap_add"),
+        ("rendezvous = 1", "rendezvous_port"),
+        ("prot = 1", "port"),
+        ('args = ["{{ name }}"]', "recipe.name"),
+        ('args = ["{{ fabric }}"]', "node.fabric"),
+        ('args = ["{{ gid_index }}"]', "node.gid_index"),
+        ('[[extra_mounts]]\nhost = "/a"\ncontainer = "/b"\nreadonly = true', "read_only"),
+        ('[[extra_mounts]]\nhost = "/a"\ntarget = "/b"', "container"),
+    ],
+)
+def test_the_known_name_that_is_meant_is_named(line: str, meant: str, tmp_path: Path) -> None:
+    assert [one for one in linted(tmp_path, f"{CUSTOM}{line}\n") if one.endswith(f"| did you mean `{meant}`?")]
+
+
+@pytest.mark.parametrize("line", ["size = 1", "zzz = 1", 'args = ["{{ zzz }}"]'])
+def test_no_name_is_made_up(line: str, tmp_path: Path) -> None:
+    (found,) = linted(tmp_path, f"{CUSTOM}{line}\n")
+
+    assert "did you mean" not in found
+
+
+def test_a_file_name_that_is_too_long_for_an_id_is_called_so(tmp_path: Path) -> None:
+    name = f"{'a-' * 29}bc.recipe.toml"
+    (tmp_path / name).write_text("\n".join(CUSTOM.splitlines()[1:]))
+    ran = call_rcc("lint", name, cwd=tmp_path)
+
+    assert "the recipe has no `id`, and the one that its file name gives has 60 characters, more than 40\n" in ran.text

@@ -69,10 +69,19 @@ def _run() -> int:
 
 
 def _tell_of_disk(error: OSError) -> int:
-    """A file that the passes did not see: a result's own, or what an option names."""
-    from rcc.cli.outcome import tell, unreadable
+    """A file that the passes did not see: a result's own, what an option names, or stdout."""
+    from rcc.cli.outcome import tell, unreadable, unwritten
 
-    return tell([unreadable(error)])
+    return tell([unreadable(error) if error.filename is not None or _takes_output() else unwritten(error)])
+
+
+def _takes_output() -> bool:
+    """Whether stdout takes what it has been given; what it has not taken, it keeps and refuses again."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _tell_of_bug(error: Exception) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +13,9 @@ from rcc.cli.options import cluster_option, from_chosen, json_option, plan_optio
 from rcc.cli.outcome import USAGE, print_json, refuse, say, show, tell
 from rcc.emit.reach import reached
 from rcc.emit.registry import BUILT_IN, choose
-from rcc.nearest import nearest_name
+from rcc.nearest import meant_name
 from rcc.pipeline import make_resolved
+from rcc.plan.canonical import plain
 from rcc.resolve.model import Options, Origin
 from rcc.resolve.provenance import Trace, traces
 
@@ -37,7 +39,7 @@ def command(recipe: str, key: str | None, cluster: str | None, as_json: bool, **
     known = _traces(planned, options)
     wanted = [one for one in known if key is None or one.key in (key, f"env.{key}")]
     if not wanted:
-        near = nearest_name(str(key), [one.key for one in known])
+        near = meant_name(str(key), [one.key for one in known])
         say(f"nothing has the key `{key}`" + (f"; did you mean `{near}`?" if near else ""))
         return USAGE
     reaches = _reaches(planned, wanted) if key is not None else None
@@ -60,11 +62,26 @@ def _reaches(planned: Planned, wanted: list[Trace]) -> list[str]:
 
 
 def _lines(one: Trace) -> Iterator[str]:
-    yield f"{one.key} = {one.value}"
+    yield f"{one.key} = {_text(one)}"
     yield f"  from      {_told(one.origin)}"
     yield f"  ranks     {', '.join(str(rank) for rank in one.ranks)}"
     for value, origin in one.overrode:
         yield f"  overrode  {value}, from {_told(origin)}"
+
+
+def _text(one: Trace) -> str:
+    """A value in a line for people: words as a shell has them, other lists with commas."""
+    match plain(one.value):
+        case list(items):
+            return (" " if one.key in ("args", "entrypoint") else ", ").join(map(_item, items))
+        case dict(table):
+            return ", ".join(f"{key} {_item(value)}" for key, value in table.items())
+        case value:
+            return _item(value)
+
+
+def _item(value: object) -> str:
+    return json.dumps(value) if isinstance(value, bool | list | dict) else str(value)
 
 
 def _tell_reach(paths: list[str] | None) -> None:
@@ -82,7 +99,7 @@ def _told(origin: Origin) -> str:
 def _record(one: Trace) -> dict[str, Any]:
     return {
         "key": one.key,
-        "value": one.value,
+        "value": plain(one.value),
         "ranks": list(one.ranks),
         "origin": _origin(one.origin),
         "overrode": [{"value": value, **_origin(origin)} for value, origin in one.overrode],

@@ -52,6 +52,12 @@ def unreadable(error: OSError) -> Finding:
     return finding(UNREADABLE, f"cannot use `{name}`: {reason}", whole(name))
 
 
+def unwritten(error: OSError) -> Finding:
+    """The finding about output that stdout does not take."""
+    reason = (error.strerror or type(error).__name__).lower()
+    return finding(UNREADABLE, f"cannot write to stdout: {reason}")
+
+
 def say(text: str) -> None:
     """A remark for people, on stderr, so that stdout stays what was asked for. Safe for a terminal."""
     from rcc.cli.render.harmless import harmless  # a clean lint has nothing to say

@@ -6,6 +6,7 @@ import posixpath
 import re
 
 ID = r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?"
+LONGEST = 40
 ID_IN_WORDS = "1 to 40 of `a-z`, `0-9` and `-`, a letter first and no `-` last"
 _SUFFIX = ".recipe.toml"
 
@@ -17,11 +18,20 @@ def default_id(name: str) -> str | None:
     return words if re.fullmatch(ID, words) else None
 
 
+def why_none(name: str) -> str:
+    """Why such a file gives no id, as the end of a sentence."""
+    base = posixpath.basename(name)
+    length = len(_words(base.removesuffix(_SUFFIX)))
+    if base.endswith(_SUFFIX) and length > LONGEST:
+        return f"the one that its file name gives has {length} characters, more than {LONGEST}"
+    return "its file name gives none"
+
+
 def proposed_id(name: str) -> str:
     """An id to propose for a file that gives none: from its name, or from its folder's where it is a `recipe.toml`."""
     folder, base = posixpath.split(name)
     stem = posixpath.basename(folder) if base == "recipe.toml" else base.removesuffix(".toml").removesuffix(".recipe")
-    return _words(stem)[:40].strip("-") or "my-recipe"
+    return _words(stem)[:LONGEST].strip("-") or "my-recipe"
 
 
 def _words(stem: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rcc import __version__
 from rcc.diagnostic import MOST, Finding, Findings, finding, first_ones, has_errors, in_order
-from rcc.recipe.identity import default_id, proposed_id
+from rcc.recipe.identity import default_id, proposed_id, why_none
 from rcc.recipe.keys import LANGUAGE, RECIPE, RECIPE_SHAPE
 from rcc.recipe.layers import SPENT, Layers, Read, read_layers
 from rcc.recipe.model import Recipe, RecipeFile
@@ -112,9 +112,7 @@ def _in_vain(document: Document, name: str) -> Finding:
 
 def _no_id(name: str) -> Problem:
     proposed = proposed_id(name)
-    return Problem(
-        ("id",), "RCC204", "the recipe has no `id`, and its file name gives none", f'add `id = "{proposed}"`'
-    )
+    return Problem(("id",), "RCC204", f"the recipe has no `id`, and {why_none(name)}", f'add `id = "{proposed}"`')
 
 
 def _version(recipe: Recipe) -> Iterator[Problem]:

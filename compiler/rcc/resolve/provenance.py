@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from rcc.quick import dataclass
 from rcc.recipe.keys import RECIPE
@@ -13,10 +14,13 @@ from rcc.resolve.model import Origin, Resolved
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A value, by the key that people know it by, on the ranks that have it, with what lies below it, nearest first."""
+    """A value, by the key that people know it by, on the ranks that have it, with what lies below it, nearest first.
+
+    It has the type that the key has; of tables in an array it is what tells them apart.
+    """
 
     key: str
-    value: str
+    value: Any
     ranks: tuple[int, ...]
     origin: Origin
     overrode: tuple[tuple[str, Origin], ...] = ()
@@ -54,8 +58,8 @@ _DEFAULTS = {
 }
 
 
-def _decided(key: str, resolved: Resolved) -> str | None:
-    """The value that the plan has for a key, as text; None where it has none."""
+def _decided(key: str, resolved: Resolved) -> Any:
+    """The value that the plan has for a key; None where it has none."""
     rank = resolved.ranks[0]
     main = next((one for one in resolved.models if one.id == "model"), None)
     special: dict[str, object] = {
@@ -69,16 +73,15 @@ def _decided(key: str, resolved: Resolved) -> str | None:
         "rendezvous_port": resolved.rendezvous_port if len(resolved.ranks) > 1 else None,
         "ipc": resolved.recipe.ipc or ("private" if resolved.recipe.shm_size is not None else resolved.hardware.ipc),
         "healthcheck": resolved.health,
-        "entrypoint": " ".join(rank.entrypoint or resolved.engine.command),
-        "args": " ".join(rank.args),
-        "models": ", ".join(one.id for one in resolved.models if one.id != "model"),
-        "extra_mounts": ", ".join(one.target for one in rank.mounts),
-        "staging": ", ".join(f"{one.id} → {one.dst}" for one in rank.staging),
-        "assert": ", ".join(path for path, _ in rank.asserts),
-        "secrets": ", ".join(resolved.recipe.secrets),
+        "entrypoint": rank.entrypoint or resolved.engine.command,
+        "args": rank.args,
+        "models": tuple(one.id for one in resolved.models if one.id != "model"),
+        "extra_mounts": tuple(one.target for one in rank.mounts),
+        "staging": tuple(f"{one.id} → {one.dst}" for one in rank.staging),
+        "assert": tuple(path for path, _ in rank.asserts),
     }
     value = special[key] if key in special else getattr(resolved.recipe, key)
-    return None if value in (None, "", (), {}) else str(value)
+    return None if value in (None, "", (), {}) else value
 
 
 def _environment(resolved: Resolved) -> Iterator[Trace]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -48,7 +47,7 @@ def check(document: Document, language: Language) -> Iterator[Finding]:
 def _may_be_scattered(text: str) -> bool:
     """A cheap look at the headers: whether one comes back after another."""
     lines = [line.lstrip(" \t") for line in text.split("\n") if "[" in line]
-    roots = [re.split(r"[].]", line.lstrip("[ \t"), maxsplit=1)[0].strip() for line in lines if line[0] == "["]
+    roots = [line.lstrip("[ \t").partition("]")[0].partition(".")[0].strip() for line in lines if line[0] == "["]
     changes = sum(1 for before, after in pairwise(roots) if before != after)
     return bool(roots) and changes >= len(set(roots))
 

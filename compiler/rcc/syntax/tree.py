@@ -154,7 +154,7 @@ _LARGE = 16 * 1024
 
 def parse_valid(text: str) -> Tree:
     """The tree of a text that tomli takes; what the values of a large one hold is parsed when it is asked for."""
-    if len(text) <= _LARGE:
+    if len(text) <= _LARGE or not re.search(r"=[ \t]*[\[{]", text):
         return parse_flat(text)
     without, hollow = hollowed(text)
     return Tree(text, run(_parser(), without), hollow)

@@ -65,6 +65,7 @@ def staging(made: checkpoint.Checkpoint, dst: Path, layout: str | None, rows: tu
                     restart="no",
                 ),
                 ports=(),
+                ssh=f"spark@10.0.0.{11 + number}",
                 hf_cache=str(made.cache),
                 staging=(block(number),),
             )

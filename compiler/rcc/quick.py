@@ -45,6 +45,7 @@ else:
                 },
             )
             made.__qualname__ = cls.__qualname__
+            made._setters = tuple(made.__dict__[name].__set__ for name in names)
             return made
 
         return make
@@ -53,7 +54,6 @@ else:
 _UNWANTED = ("__dict__", "__weakref__")
 _MANY = 500
 _made: dict[type, int] = {}
-_set = object.__setattr__
 
 
 class _Fields:
@@ -86,17 +86,18 @@ def _standard(cls: Any) -> Any:
 def _init(self: Any, *args: Any, **named: Any) -> None:
     _count(type(self))
     fields: tuple[_Field, ...] = self._quick
+    setters = self._setters  # those of the slots, since the class refuses to be changed
     if len(args) > len(fields):
         raise TypeError(f"{type(self).__name__} takes {len(fields)} values, not {len(args)}")
-    for (name, _), value in zip(fields, args, strict=False):
-        _set(self, name, value)
-    for name, told in fields[len(args) :]:
+    for set_field, value in zip(setters, args, strict=False):
+        set_field(self, value)
+    for (name, told), set_field in zip(fields[len(args) :], setters[len(args) :], strict=True):
         if name in named:
-            _set(self, name, named.pop(name))
+            set_field(self, named.pop(name))
         elif "default_factory" in told:
-            _set(self, name, told["default_factory"]())
+            set_field(self, told["default_factory"]())
         elif told["default"] is not dataclasses.MISSING:
-            _set(self, name, told["default"])
+            set_field(self, told["default"])
         else:
             raise TypeError(f"{type(self).__name__} lacks `{name}`")
     if named:

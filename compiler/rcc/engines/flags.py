@@ -66,6 +66,9 @@ class Occurrence:
     joined: bool = False
 
 
+_Read = tuple[str, str, str | None, Flag | None, tuple[str, ...]]
+
+
 class FlagTable:
     """The flags of one release of an engine."""
 
@@ -103,31 +106,14 @@ class FlagTable:
 
     def _occurrences(self, args: Sequence[str]) -> Iterator[Occurrence]:
         index, end = 0, args.index("--") if "--" in args else len(args)
+        read = [self._read(arg) for arg in args[:end]]
         while index < end:
-            one = self._occurrence(args, index, end)
+            one = _occurrence(args, read, index)
             yield one
             index += 1 if one.joined or not one.spelled else 1 + len(one.values)
         yield from (_word(args, index) for index in range(end + 1, len(args)))
 
-    def _occurrence(self, args: Sequence[str], index: int, end: int) -> Occurrence:
-        """What the argument at `index` is, with its values before `end`."""
-        read = self._read(args[index])
-        if read is None:
-            return _word(args, index)
-        spelled, keys, joined, flag, candidates = read
-        if joined is not None:
-            values: tuple[Value, ...] = (Value(joined, index, len(args[index]) - len(joined)),)
-        elif flag is None or flag.arity != "0":
-            most = 1 if flag and (flag.arity in "1?" or keys) else end
-            stop = index + 1
-            while stop < min(end, index + 1 + most) and self._read(args[stop]) is None:
-                stop += 1
-            values = tuple([Value(args[at], at) for at in range(index + 1, stop)])
-        else:
-            values = ()
-        return Occurrence(index, spelled, flag, candidates, keys, values, joined is not None)
-
-    def _read(self, arg: str) -> tuple[str, str, str | None, Flag | None, tuple[str, ...]] | None:
+    def _read(self, arg: str) -> _Read | None:
         """How a flag is spelled, its dotted key, the value that it holds itself, and what it means; None for a word."""
         line = self._lines.get(arg)
         if line is not None:
@@ -176,6 +162,25 @@ def engine_data(engine: str) -> Mapping[str, Any]:
 def _read(*path: str) -> str:
     with open(os.path.join(_HERE, *path), encoding="utf-8") as file:
         return file.read()
+
+
+def _occurrence(args: Sequence[str], read: Sequence[_Read | None], index: int) -> Occurrence:
+    """What the argument at `index` is, with its values; `read` ends where flags do."""
+    own = read[index]
+    if own is None:
+        return _word(args, index)
+    spelled, keys, joined, flag, candidates = own
+    if joined is not None:
+        values: tuple[Value, ...] = (Value(joined, index, len(args[index]) - len(joined)),)
+    elif flag is None or flag.arity != "0":
+        end = index + 2 if flag and (flag.arity in "1?" or keys) else len(read)
+        stop = index + 1
+        while stop < min(end, len(read)) and read[stop] is None:
+            stop += 1
+        values = tuple([Value(args[at], at) for at in range(index + 1, stop)])
+    else:
+        values = ()
+    return Occurrence(index, spelled, flag, candidates, keys, values, joined is not None)
 
 
 def _word(args: Sequence[str], index: int) -> Occurrence:

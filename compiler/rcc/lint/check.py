@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,12 @@ def _check_document(document: Document) -> Iterator[Finding]:
     yield from first_ones(secrets.check_secret_in_clear(document))
 
 
+@cache
+def _family(module: str) -> Callable[[Context], Iterator[Finding]]:
+    check: Callable[[Context], Iterator[Finding]] = import_module(f"rcc.lint.{module}").check
+    return check
+
+
 def check_rules(
     file: RecipeFile,
     lock: Lock | None = None,
@@ -66,7 +73,7 @@ def check_rules(
     context = Context(file, lock, cluster, topology, is_file)
     for module, applies in _FAMILIES:
         if applies(context):
-            yield from first_ones(import_module(f"rcc.lint.{module}").check(context))
+            yield from first_ones(_family(module)(context))
     if file.recipe.env or (cluster and topology):
         from rcc.lint import environment, nccl
 

@@ -61,8 +61,9 @@ def check_misspelt_variable(*several: Variables) -> Iterator[Finding]:
 
 def _is_unknown(name: str) -> bool:
     """Whether NCCL or the engine, whichever the prefix names, does not read a variable."""
-    prefix = name.partition("_")[0]
-    return name not in (nccl_variables() if name.startswith(PREFIX) else known_variables(prefix.lower()))
+    if name.startswith(PREFIX):
+        return name not in nccl_variables()
+    return name not in known_variables(name.partition("_")[0].lower())
 
 
 def check_hca_lists_differ(variables: Variables) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ _PINNED_KEYS = ("revision", "model")
 def check(context: Context) -> Iterator[Finding]:
     """All checks of this family."""
     names = _names(context)
-    script = _first_of_script(context) if context.holds("$") else 0
+    script = _first_of_script(context) if any("$" in raw.text for raw in context.recipe.args) else 0
     for raw in raws(context):
         if "{{" in raw.text or "<<" in raw.text:
             yield from check_names(context, raw, names)

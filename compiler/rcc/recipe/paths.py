@@ -39,7 +39,7 @@ def lies_in(path: str, folder: str) -> bool:
 
 
 def above(path: str) -> Iterator[str]:
-    """The folders around a path, the root apart, from the inside out."""
+    """The folders around a normal path, the root apart, from the inside out."""
     while path.count("/") > 1:
-        path = posixpath.dirname(path)
+        path = path.rpartition("/")[0]
         yield path

@@ -12,7 +12,7 @@ from rcc_node.ledger import Ledger
 CACHED_LIMIT = 256 << 20
 """Bytes that the page cache may hold because they are not synced yet."""
 
-INTERVAL = 1.0
+INTERVAL = 2.0
 LIMITED_INTERVAL = 0.1
 """Seconds between two syncs: what a kill costs. A disk does little else meanwhile, so they are not shorter."""
 
@@ -25,7 +25,7 @@ class Flusher:
         self._interval = LIMITED_INTERVAL if limited else INTERVAL
         self._pending: dict[int, tuple[int, int, Any]] = {}
         self._cached = 0
-        self._last = 0.0
+        self._last = time.monotonic()
         self._closing = False
         self._failure: BaseException | None = None
         self._changed = threading.Condition()

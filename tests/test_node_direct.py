@@ -6,11 +6,13 @@ import errno
 import os
 import random
 from collections.abc import Callable
+from mmap import mmap
 from pathlib import Path
 
 import pytest
 
-from rcc_node.direct import BLOCK, DirectFile, buffer_for
+from rcc_node import shared
+from rcc_node.direct import BLOCK, HUGE, DirectFile, buffer_for
 
 Opener = Callable[[Path], Callable[[int], int]]
 
@@ -26,6 +28,13 @@ RANGES = [
     (BLOCK + 5, 3 * BLOCK + 9),
     (SIZE - 78, 78),
 ]
+
+
+def holding(data: bytes, offset: int) -> mmap:
+    """A buffer with bytes that lie as those from `offset` in a file do."""
+    buffer = buffer_for(len(data))
+    buffer[offset % BLOCK : offset % BLOCK + len(data)] = data
+    return buffer
 
 
 def plain(path: Path) -> Callable[[int], int]:
@@ -97,7 +106,7 @@ def test_any_range_is_written_and_nothing_beside_it(opener: Opener, path: Path, 
     data = random.Random(2).randbytes(length)
     expected[offset : offset + length] = data
     file = DirectFile(opener(path), os.O_RDWR)
-    file.write(buffer_for(length), offset, memoryview(data))
+    file.write(holding(data, offset), offset, length)
     os.fdatasync(file.fileno())
     assert path.read_bytes() == expected
     assert bytes(file.read(buffer_for(SIZE), 0, SIZE)) == expected
@@ -107,7 +116,7 @@ def test_any_range_is_written_and_nothing_beside_it(opener: Opener, path: Path, 
 def test_what_was_cached_before_is_not_seen_after_a_write(path: Path) -> None:
     before = path.read_bytes()
     file = DirectFile(plain(path), os.O_RDWR)
-    file.write(buffer_for(BLOCK), BLOCK, memoryview(before[:BLOCK]))
+    file.write(holding(before[:BLOCK], BLOCK), BLOCK, BLOCK)
     assert path.read_bytes() == before[:BLOCK] + before[:BLOCK] + before[2 * BLOCK :]
     file.close()
 
@@ -122,6 +131,26 @@ def test_other_failures_are_no_reason_to_go_by_the_cache(
     monkeypatch.setattr(os, "pwrite", failing)
     file = DirectFile(plain(path), os.O_RDWR)
     with pytest.raises(OSError, match="failed") as failure:
-        file.write(buffer_for(BLOCK), 0, memoryview(bytes(BLOCK)))
+        file.write(buffer_for(BLOCK), 0, BLOCK)
     assert failure.value.errno == number
     file.close()
+
+
+@pytest.mark.parametrize("missing", [None, "memfd_create", "posix_fallocate"])
+def test_what_a_forked_process_reads_is_there_for_this_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch, missing: str | None
+) -> None:
+    def refuse(*_arguments: object) -> int:
+        raise OSError(errno.ENOSYS, "not in this kernel")
+
+    if missing is not None:
+        monkeypatch.setattr(os, missing, refuse)
+    first, second = shared.buffers(2)
+    assert len(first) == len(second) == HUGE
+    child = os.fork()
+    if child == 0:
+        DirectFile(plain(path)).read(second, 7, SIZE - 7)
+        os._exit(0)
+    assert os.waitpid(child, 0) == (child, 0)
+    assert second[7:SIZE] == path.read_bytes()[7:]
+    assert not any(first)

@@ -10,29 +10,36 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from mmap import MADV_HUGEPAGE, MAP_ANONYMOUS, MAP_PRIVATE, mmap
-from typing import Any
+from typing import Any, TypeAlias
+
+Buffer: TypeAlias = "mmap | memoryview"
 
 BLOCK = 4096
 """Alignment that every file system's direct I/O accepts."""
 
-_HUGE = 2 << 20
+HUGE = 2 << 20
+"""Bytes of a huge page.
+
+A disk is told each stretch of memory by itself, and a virtual one moves a megabyte in one stretch up to four times as
+fast as the same in 256 pages.
+"""
+
 _CANNOT = (errno.EINVAL, errno.EOPNOTSUPP)
 
 
 def buffer_for(length: int) -> mmap:
-    """Page-aligned memory of one process, for up to `length` bytes at any offset.
-
-    In huge pages where the kernel has them: a disk is told each stretch of memory by itself, and a virtual one moves a
-    megabyte in one stretch up to four times as fast as the same in 256 pages.
-    """
-    buffer = mmap(-1, -(-(length + 2 * BLOCK) // _HUGE) * _HUGE, MAP_PRIVATE | MAP_ANONYMOUS)
+    """Page-aligned memory of one process, for up to `length` bytes at any offset; in huge pages where there are any."""
+    buffer = mmap(-1, -(-(length + 2 * BLOCK) // HUGE) * HUGE, MAP_PRIVATE | MAP_ANONYMOUS)
     with suppress(OSError):  # a kernel without them
         buffer.madvise(MADV_HUGEPAGE)
     return buffer
 
 
 class DirectFile:
-    """A file read and written with O_DIRECT where its file system can. Threads may share it, each with its buffer."""
+    """A file read and written with O_DIRECT where its file system can. Threads may share it, each with its buffer.
+
+    In a buffer, which is page-aligned, bytes lie as in the file: those from `offset` begin at `offset % BLOCK`.
+    """
 
     def __init__(self, open_file: Callable[[int], int], access: int = os.O_RDONLY) -> None:
         """`open_file` opens the file with the flags that it is given."""
@@ -55,7 +62,7 @@ class DirectFile:
         """A handle to sync."""
         return self._file
 
-    def read(self, buffer: mmap, offset: int, length: int) -> memoryview:
+    def read(self, buffer: Buffer, offset: int, length: int) -> memoryview:
         """Up to `length` bytes from `offset`, in `buffer`; fewer only at the end of the file."""
         skew = offset % BLOCK
         view = memoryview(buffer)
@@ -65,22 +72,19 @@ class DirectFile:
             got += self._read_cached(view[skew + got : skew + length], offset + got)
         return view[skew : skew + min(got, length)]
 
-    def write(self, buffer: mmap, offset: int, data: memoryview) -> int:
-        """Writes all of `data`, by way of `buffer`; OSError where the file system cannot take it.
+    def write(self, buffer: Buffer, offset: int, length: int) -> int:
+        """Writes `length` bytes of `buffer`; OSError where the file system cannot take them.
 
         The number of bytes that the page cache holds until the file is synced.
         """
-        head = min(-offset % BLOCK, len(data))
-        whole = (len(data) - head) // BLOCK * BLOCK
+        data = memoryview(buffer)[offset % BLOCK :][:length]
+        head = min(-offset % BLOCK, length)
+        whole = (length - head) // BLOCK * BLOCK
         self._write_cached(data[:head], offset)
-        direct = 0
-        if whole and self._past_cache:
-            view = memoryview(buffer)[:whole]
-            view[:] = data[head : head + whole]
-            direct = self._directly(os.pwrite, view, offset + head)
+        direct = self._directly(os.pwrite, data[head : head + whole], offset + head) if whole else 0
         done = head + direct
         self._write_cached(data[done:], offset + done)
-        return len(data) - direct
+        return length - direct
 
     def _directly(self, call: Callable[[int, Any, int], int], memory: Any, start: int) -> int:
         """Bytes read or written, which may be fewer: the caller does the rest through the cache."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
-from mmap import mmap
 from typing import Any
 
 from rcc_node import crew
-from rcc_node.direct import DirectFile, buffer_for
+from rcc_node.direct import BLOCK, DirectFile
 from rcc_node.errors import NodeError
 from rcc_node.flush import Flusher
-from rcc_node.goal import CHUNK, Chunk
+from rcc_node.goal import Chunk
 from rcc_node.ledger import Ledger
 from rcc_node.outputs import Outputs
 from rcc_node.place import Place
@@ -29,7 +28,6 @@ class Packer:
         self._source = source
         self._outputs = outputs
         self._progress = progress
-        self._buffers = [buffer_for(CHUNK) for _ in range(READERS)]
         self._flusher: Flusher
 
     def pack(self, indices: Iterable[int]) -> None:
@@ -70,18 +68,18 @@ class Packer:
 
     def _copy(self, reader: int, index: int) -> None:
         chunk: Chunk = self._ledger.chunks[index]
-        file, buffer = self._outputs.handle(chunk.file), self._buffers[reader]
+        file, buffer = self._outputs.handle(chunk.file), self._source.buffers[reader]
         done, digest = self._begun(index, chunk, file, buffer)
         while done < chunk.length:
             piece = self._source.limiter.piece(chunk.length - done)
             data = self._source.read(reader, self._path(chunk), chunk.start + done, piece)
             digest.update(data)
-            cached = file.write(buffer, chunk.start + done, data)
+            cached = file.write(buffer, chunk.start + done, piece)
             done += piece
             self._flusher.written(index, file.fileno(), done, digest.copy(), cached)
             self._progress.add(piece)
 
-    def _begun(self, index: int, chunk: Chunk, file: DirectFile, buffer: mmap) -> tuple[int, Any]:
+    def _begun(self, index: int, chunk: Chunk, file: DirectFile, buffer: memoryview) -> tuple[int, Any]:
         """How much of a chunk an earlier run left, proven by its hash, and the digest to go on with."""
         count, expected = self._ledger.line(index)
         digest = hashlib.sha256(file.read(buffer, chunk.start, count) if count else b"")
@@ -106,7 +104,7 @@ class Packer:
         chunk: Chunk = self._ledger.chunks[index]
         data = self._fetched(reader, chunk)
         file = self._outputs.handle(chunk.file)
-        if file.read(self._buffers[reader], chunk.start, chunk.length) == data:
+        if file.read(self._source.buffers[reader], chunk.start, chunk.length) == data:
             self._flusher.written(index, file.fileno(), chunk.length, hashlib.sha256(data), 0)
         elif mend:
             self._store(reader, index, data)
@@ -126,8 +124,9 @@ class Packer:
 
     def _store(self, reader: int, index: int, data: bytearray) -> None:
         chunk: Chunk = self._ledger.chunks[index]
-        file = self._outputs.handle(chunk.file)
-        cached = file.write(self._buffers[reader], chunk.start, memoryview(data))
+        file, buffer, skew = self._outputs.handle(chunk.file), self._source.buffers[reader], chunk.start % BLOCK
+        buffer[skew : skew + chunk.length] = data
+        cached = file.write(buffer, chunk.start, chunk.length)
         self._flusher.written(index, file.fileno(), chunk.length, hashlib.sha256(data), cached)
 
     def _path(self, chunk: Chunk) -> str:

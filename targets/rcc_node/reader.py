@@ -8,10 +8,9 @@ import signal
 import stat
 import threading
 from collections.abc import Callable
-from mmap import mmap
 from typing import Any, NoReturn
 
-from rcc_node.direct import DirectFile, buffer_for
+from rcc_node.direct import DirectFile
 from rcc_node.quick import dataclass
 
 
@@ -21,7 +20,7 @@ class Channel:
 
     requests: int
     replies: int
-    buffer: mmap
+    buffer: memoryview
 
 
 def run(channels: list[Channel]) -> NoReturn:
@@ -79,7 +78,6 @@ class _Files:
     def __init__(self) -> None:
         self._path = ""
         self._file: DirectFile | None = None
-        self.buffer: mmap | None = None
 
     def open(self, path: str) -> DirectFile:
         if self._file is None or path != self._path:
@@ -104,12 +102,7 @@ def _list(_channel: Channel, _files: _Files, path: str) -> list[tuple[str, bool]
 
 
 def _read(channel: Channel, files: _Files, path: str, offset: int, length: int) -> int:
-    # By way of memory of this process: what two share is never in huge pages by default.
-    if files.buffer is None:
-        files.buffer = buffer_for(len(channel.buffer))
-    view = files.open(path).read(files.buffer, offset, length)
-    memoryview(channel.buffer)[: len(view)] = view
-    return len(view)
+    return len(files.open(path).read(channel.buffer, offset, length))
 
 
 def _alive(_channel: Channel, _files: _Files, path: str) -> None:

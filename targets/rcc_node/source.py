@@ -10,10 +10,10 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from mmap import mmap
 from typing import Any
 
-from rcc_node import reader
+from rcc_node import reader, shared
+from rcc_node.direct import BLOCK
 from rcc_node.errors import NodeError
 from rcc_node.limit import Limiter
 from rcc_node.quick import dataclass
@@ -43,11 +43,10 @@ class Entry:
 class _Line:
     """The packer's end of a channel."""
 
-    def __init__(self) -> None:
+    def __init__(self, buffer: memoryview) -> None:
         their_requests, self.requests = os.pipe()
         self.replies, their_replies = os.pipe()
-        self.buffer = mmap(-1, READ_LIMIT)  # shared with the child
-        self.channel = reader.Channel(their_requests, their_replies, self.buffer)
+        self.channel = reader.Channel(their_requests, their_replies, buffer)
 
 
 class Source:
@@ -58,7 +57,8 @@ class Source:
         self.limiter = limiter or Limiter(None)
         self._deadline = deadline
         self._silent = False
-        self._lines = [_Line() for _ in range(READERS)]
+        self.buffers = shared.buffers(READERS)
+        self._lines = [_Line(buffer) for buffer in self.buffers]
         self._child = os.fork()
         if self._child == 0:
             reader.run([line.channel for line in self._lines])
@@ -82,7 +82,7 @@ class Source:
         self._ask(0, "drop", path)
 
     def read(self, slot: int, path: str, offset: int, length: int) -> memoryview:
-        """Exactly `length` bytes (at most READ_LIMIT), valid until the same reader's next question."""
+        """Exactly `length` bytes (at most READ_LIMIT), in this reader's of `buffers` until its next question."""
         self.limiter.take(length)
         count = self._ask(slot, "read", path, offset, length)
         if count < length:
@@ -91,7 +91,8 @@ class Source:
                 f"`{path}` ends at byte {offset + count}, {offset + length} were expected",
                 "fetch the snapshot again: the file was truncated",
             )
-        return memoryview(self._lines[slot].buffer)[:length]
+        skew = offset % BLOCK
+        return self.buffers[slot][skew : skew + length]
 
     def small(self, path: str, length: int) -> bytes:
         """The first `length` bytes of a file, for headers and configurations."""

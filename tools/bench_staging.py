@@ -1,10 +1,11 @@
 """How fast staging is, against dd and plain sha256 on the same disk: `python -m tools.bench staging`.
 
-Disks swing several-fold from run to run, so what is compared runs in turns: in each of nine rounds dd and `stage` copy
-the same bytes of the same file, each to a place that was just emptied, then `stage --full` and plain sha256 read what
-was staged. Who is first changes from round to round. Before each run all that is dirty is written, and source and
-copies are dropped from the page cache. The bound is on the medians of the rounds; their spread and the median of the
-rounds' own ratios are printed beside it, and the load of the machine, which a figure of another day needs.
+Disks swing several-fold from run to run, so what is compared runs in turns, nine times: `stage` and dd copy the same
+bytes of the same file, each to a place that was just emptied; `stage --full` and plain sha256 read what was staged.
+A disk that was written to is slow for a while: so each copy comes after a check and each check after a copy, after
+another one from round to round. Before each run all that is dirty is written, and source and copies are dropped from
+the page cache. The bound is on the medians; their spread and the median of the rounds' own ratios are printed beside
+it, and the load of the machine, without which a figure says little.
 Takes a few minutes and 6 GiB below TMPDIR, which is best on a real disk.
 """
 
@@ -66,10 +67,11 @@ def _copying(folder: Path) -> list[bool]:
     stage = partial(_run, folder, root, checkpoint, "stage")
     copies = [_Work(partial(_dd, checkpoint, root / "dd", ranges), root / "dd"), _Work(stage, root / "dst")]
     checks = [_Work(partial(_sha256, root / "dst" / SHARD, ranges)), _Work(partial(stage, "--full"))]
+    dd, packing = copies
     for number in range(RUNS):
-        for pair in (copies, checks):
-            for work in pair[:: 1 if number % 2 else -1]:
-                work.seconds.append(_timed(root, work))
+        first, second = checks[:: 1 if number % 2 else -1]
+        for work in (packing, first, dd, second):
+            work.seconds.append(_timed(root, work))
     size = sum(end - start for start, end in ranges)
     held = [_compared("dd conv=fsync", "stage", copies, size), _compared("plain sha256", "stage --full", checks, size)]
     shutil.rmtree(root)

@@ -2,11 +2,10 @@
 
 Disks swing several-fold from run to run, so what is compared runs in turns, nine times: `stage` and dd copy the same
 bytes of the same file, each to a place that was just emptied; `stage --full` and plain sha256 read what was staged.
-What was done just before must favour none of them. So each copy comes after a check and each check after a copy; all
-that is dirty is written; and the page cache is filled with source and copies, then rid of them, since a virtual
-machine is slow to get memory that it did not use lately, which who goes by the cache feels alone. The bound is on the
-medians; their spread and the median of the rounds' own ratios are printed beside it, and the load of the machine,
-without which a figure says little.
+A disk that was written to is slow for a while: so each copy comes after a check and each check after a copy, after
+another one from round to round. Before each run all that is dirty is written, and source and copies are dropped from
+the page cache. The bound is on the medians; their spread and the median of the rounds' own ratios are printed beside
+it, and the load of the machine, without which a figure says little.
 Takes a few minutes and 6 GiB below TMPDIR, which is best on a real disk.
 """
 
@@ -72,7 +71,6 @@ def _copying(folder: Path) -> list[bool]:
     for number in range(RUNS):
         first, second = checks[:: 1 if number % 2 else -1]
         for work in (packing, first, dd, second):
-            _warm(root)
             work.seconds.append(_timed(root, work))
     size = sum(end - start for start, end in ranges)
     held = [_compared("dd conv=fsync", "stage", copies, size), _compared("plain sha256", "stage --full", checks, size)]
@@ -113,15 +111,6 @@ def _timed(root: Path, work: _Work) -> float:
     start = time.monotonic()
     work.run()
     return time.monotonic() - start
-
-
-def _warm(root: Path) -> None:
-    """Has the page cache take memory for all files below a folder."""
-    for path in root.rglob("*"):
-        if path.is_file():
-            with open(path, "rb", buffering=0) as file:
-                while file.read(BLOCK):
-                    pass
 
 
 def _drop(root: Path) -> None:

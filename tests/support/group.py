@@ -35,7 +35,12 @@ nc -ll -p "$meet" -e /bin/sh /meet.sh &
 httpd -f -p "$head:$port" -h /tmp/www &
 trap 'exit 0' TERM
 while :; do
-    if [ "$(ls /tmp/here | wc -l)" -eq "$((size - 1))" ]; then echo ok >/tmp/www/health; else rm -f /tmp/www/health; fi
+    if [ "$(ls /tmp/here | wc -l)" -eq "$((size - 1))" ]; then
+        echo ok >/tmp/health # whole before it is served
+        mv /tmp/health /tmp/www/health
+    else
+        rm -f /tmp/www/health
+    fi
     sleep 0.1 &
     wait "$!"
 done

@@ -1,6 +1,7 @@
 """Targets come through one door: built-in ones, somebody else's, broken ones."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -137,3 +138,29 @@ def test_no_plug_in_is_loaded_that_nobody_asked_for(tmp_path: Path) -> None:
     ran = rcc("build", str(HELLO), "-t", "shell", cwd=tmp_path, plugins=plugins)
 
     assert ran.code == 0, ran.text
+
+
+def test_what_is_remembered_of_the_installed_targets_is_never_older_than_they_are(tmp_path: Path) -> None:
+    """A plug-in comes, calls its target otherwise, and goes; then somebody damages what is kept."""
+    site, cache = tmp_path / "site", tmp_path / "cache"
+    site.mkdir()
+
+    def listed() -> list[str]:
+        ran = run_rcc("targets", "--json", cwd=tmp_path, env={"PYTHONPATH": str(site), "XDG_CACHE_HOME": str(cache)})
+        assert ran.code == 0, ran.text
+        return [one["name"] for one in ran.json()["targets"] if one["from"] != "rcc"]
+
+    assert (listed(), listed()) == ([], [])
+    add_plugin(site, "rcc-mine", "mine", GOOD)
+    assert (listed(), listed()) == (["mine"], ["mine"])
+
+    (site / "rcc_mine.py").write_text(target_code("ours", "return Emitted(())"))
+    (site / "rcc_mine-1.0.dist-info/entry_points.txt").write_text("[rcc.targets]\nours = rcc_mine:target\n")
+    assert (listed(), listed()) == (["ours"], ["ours"])
+
+    (kept,) = (cache / "rcc").glob("targets-*.json")
+    kept.write_text('{"state": 1')
+    assert listed() == ["ours"]
+
+    shutil.rmtree(site / "rcc_mine-1.0.dist-info")
+    assert listed() == []

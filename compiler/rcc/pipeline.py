@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from hashlib import sha256
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from rcc.lock.wanted import WantedFile
 from rcc.plan.lower import lower
 from rcc.plan.model import Plan
 from rcc.plan.origins import Origins
-from rcc.quick import dataclass
+from rcc.quick import dataclass, replace
 from rcc.recipe.model import RecipeFile
 from rcc.recipe.read import read_recipe
 from rcc.resolve.model import Options, Resolved, ResolvedFile

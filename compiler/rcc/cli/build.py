@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from rcc.diagnostic import Findings, has_errors
 from rcc.emit.check import check, held_targets
 from rcc.emit.publish import Published, publish
 from rcc.emit.registry import BUILT_IN
-from rcc.quick import dataclass
+from rcc.quick import dataclass, replace
 from rcc.resolve.model import Options
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Finding, Findings, finding, first_ones, has_errors
@@ -45,13 +46,20 @@ def _lint_cluster(name: str, data: bytes) -> Findings:
 
 
 def _lint_lock(name: str, data: bytes) -> Findings:
-    from rcc.lock.read import read_lock
     from rcc.staging.locked import check_layouts
 
-    lock, found = read_lock(name, data)
+    lock, found = _read_lock(name, data)
     if lock is not None:
         found = (*found, *check_layouts(lock, whole(name, data.decode()).source))
     return finished(found, [], None, cluster=False, lock=True)
+
+
+@lru_cache(1)
+def _read_lock(name: str, data: bytes) -> tuple[Lock | None, Findings]:
+    """A lock; in a folder it is linted right before the recipe that it belongs to."""
+    from rcc.lock.read import read_lock
+
+    return read_lock(name, data)
 
 
 def _lint_settings(name: str) -> Findings:
@@ -116,7 +124,6 @@ def _lock(name: str, file: RecipeFile, read: Read, carried: Mapping[str, Resolve
     if not os.path.lexists(path):
         return None, ()
     from rcc.lock.asked import wanted_by
-    from rcc.lock.read import read_lock
     from rcc.lock.stale import stale_findings
     from rcc.lock.wanted import WantedFile
 
@@ -126,7 +133,7 @@ def _lock(name: str, file: RecipeFile, read: Read, carried: Mapping[str, Resolve
         reason = (error.strerror or type(error).__name__).lower()
         return None, (finding("RCC007", f"cannot read `{path}`: {reason}", whole(path)),)
     wanted, found = wanted_by(file, [WantedFile(one.file, one.sha256, one.executable) for one in carried.values()])
-    lock, of_lock = read_lock(path, data)
+    lock, of_lock = _read_lock(path, data)
     if lock is None or wanted is None:
         return lock, (*found, *of_lock)
     return lock, (*found, *of_lock, *stale_findings(wanted, lock, whole(path, data.decode()).source))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from rcc.emit.bundle import emit_all
 from rcc.emit.registry import Chosen
 from rcc.plan.model import Container, FileRef, Mount, Plan, Rank
+from rcc.quick import replace
 
 _COMMAND = ("command",)
 _CONTAINER: Mapping[str, tuple[str, ...]] = {

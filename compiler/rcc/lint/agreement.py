@@ -129,7 +129,7 @@ def check_lock_missing(context: Context) -> Iterator[Finding]:
     """RCC611, as a warning: linting needs no lock, and a build will."""
     from rcc.lint.templates import raws
 
-    for raw in raws(context) if context.holds("staging.") else ():
+    for raw in raws(context):
         match = None if is_plain(raw.text) else _LOCKED.search(raw.text)
         if match:
             message = f"`{match[1]}` needs a lock, and there is none"

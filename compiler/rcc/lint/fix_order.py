@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 
 from rcc.diagnostic import Edit, Finding, Findings, Fix
+from rcc.quick import replace
 from rcc.source import Span
 from rcc.syntax.document import Document
 from rcc.syntax.edit import move_dotted, move_section, move_to_top, move_under, rename_header, statement_at

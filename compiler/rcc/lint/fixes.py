@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import tomli
 
 from rcc.diagnostic import Edit, Finding, Findings, Fix
 from rcc.lint.fix_order import Maker, order_makers
+from rcc.quick import replace
 from rcc.source import Span
 from rcc.syntax.document import Document, read_with_duplicates
 from rcc.syntax.edit import apply_fixes, remove, statement_at, write_key, write_string

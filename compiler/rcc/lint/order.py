@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from rcc.diagnostic import Finding, Findings, Label, enough, finding
+from rcc.quick import replace
 from rcc.recipe.refusal import captor_of
 from rcc.recipe.shape import Language, dotted
 from rcc.source import Path, Place, Span

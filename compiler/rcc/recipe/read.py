@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
 from rcc import __version__
 from rcc.diagnostic import MOST, Finding, Findings, finding, first_ones, has_errors, in_order
+from rcc.quick import replace
 from rcc.recipe.identity import default_id, proposed_id, why_none
 from rcc.recipe.keys import LANGUAGE, RECIPE, RECIPE_SHAPE
 from rcc.recipe.layers import SPENT, Layers, Read, read_layers

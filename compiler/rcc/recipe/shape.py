@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from rcc.nearest import meant_name, nearest_name
-from rcc.quick import dataclass
+from rcc.quick import dataclass, replace
 from rcc.source import Path
 from rcc.syntax.document import Part
 

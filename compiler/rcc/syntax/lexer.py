@@ -106,6 +106,7 @@ def _states(conf: Any) -> dict[Any, _State]:
     for number, state in states.items():
         for name, (action, told) in conf.states[number].items():
             if action is not Shift:
+                assert told.expansion or name == "$END", f"`{told.origin.name}` may be empty before a terminal"
                 state.reductions[name] = (len(told.expansion), conf.callbacks[told], told.origin.name)
             elif name.isupper():
                 state.shifts[name] = states[told]

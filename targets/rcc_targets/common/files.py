@@ -51,7 +51,7 @@ def asserts_file(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
 
 
 def prepare_file(plan: Plan, rank: Rank, folder: str) -> Iterator[Artifact]:
-    """What runs once before the engine, in its image, where nothing runs on the node itself."""
+    """What runs before the engine with every `up`, in its image, where nothing runs on the node itself."""
     script = prepare_script(rank, plan, ENGINE_RUNS)
     yield Artifact(f"{folder}/{PREPARE_FILE}", script.encode(), "script", False, rank.node, rank.rank)
 

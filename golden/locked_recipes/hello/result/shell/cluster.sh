@@ -99,7 +99,7 @@ on() {
 
 # each TASK [WORD...]: TASK RANK [WORD...] for every rank at once; lines are told by their node. Fails if one fails.
 each() {
-    task=$1 each=''
+    task=$1 running=''
     shift
     for rank in $ranks; do
         use "$rank"
@@ -111,10 +111,10 @@ each() {
             ) 2>&1
             echo "$?" >"$work/$rank.result"
         } | told_by "$node" &
-        each="$each $!"
+        running="$running $!"
     done
     # shellcheck disable=SC2086 # words
-    wait $each
+    wait $running
     [ -z "$(those_that_failed)" ]
 }
 

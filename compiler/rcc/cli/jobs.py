@@ -12,7 +12,9 @@ def jobs_of_settings() -> tuple[tuple[Build, ...], Findings]:
     """All entries, or what is wrong with them; without any it is a matter of usage."""
     settings, found = find_settings()
     if settings is None and not has_errors(found):
-        raise click.UsageError("Name a recipe: there is no rcc.toml with [[build]] entries here or above.")
+        raise click.UsageError(
+            "Name a recipe or its folder, `.` for this one: there is no rcc.toml with [[build]] entries here or above."
+        )
     if settings is None:
         return (), found
     jobs, more = builds(settings)

@@ -46,8 +46,10 @@ fuzz: $(READY)
 docs: $(READY)
 	@$(BIN)/python -m tools.docs
 
+# pip compiles what it copies, but not what it only points to; where PYTHONDONTWRITEBYTECODE is set, nobody else would.
 $(READY): pyproject.toml .venv/requirements
 	@$(PIP) --no-deps -e .
+	@$(BIN)/python -m compileall -q compiler schema targets
 	@touch $@
 
 # The builders come first: one of the requirements is built from its source.

@@ -94,12 +94,16 @@ def test_a_file_may_be_as_large_as_the_limit_and_no_larger() -> None:
         "a = " + "{b=" * 101 + "1" + "}" * 101,
         "a = " + "{b.c.d.e.f.g.h.i.j=" * 13 + "1" + "}" * 13,
         "a = " + "[" * 60_000,
+        "a = " + "[\n" * 99 + "[[1]]\n" + "]\n" * 99,
+        "a = " + "[\n" * 100 + "[1]\n" + "]\n" * 100,
+        "a = [\n" + '["]",\n' * 101,
+        "a = [\n" + "[#]\n" * 101,
         "a = " + "{a=" * 40_000,
         "." * 120_000,
         "[" * 120_000,
         "a." * 60_000,
     ],
-    ids=range(12),
+    ids=range(16),
 )
 def test_what_nests_too_deep_is_refused_before_it_is_parsed(text: str) -> None:
     error = refuse(text)
@@ -121,9 +125,10 @@ def test_what_nests_too_deep_is_refused_before_it_is_parsed(text: str) -> None:
         "a = [" + "[1.5]," * 500 + "]",
         "".join(f"[[a{i}.b.c]]\nd = [[1.5], {{e.f = [{{}}]}}]\n" for i in range(200)),
         "a = [" + "1.5, " * 500 + "]",
+        "a = [\n" + "[1],\n[[2.5]],\n" * 500 + "]",
         "a = [\n" + "  'a.b.c', # x.y [\n" * 300 + "]",
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_dots_and_brackets_that_do_not_nest_are_not_counted(text: str) -> None:
     document = read(text)

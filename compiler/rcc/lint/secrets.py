@@ -30,6 +30,7 @@ _NAMES = ("token", "secret", "password", "passwd", "key")
 _DASHES = 2
 SHORTEST = 16
 _BITS_A_CHARACTER = 3.2
+_NO_SECRET = ("{{", "<<", "$", "://")
 
 
 def check_secret_in_clear(document: Document) -> Iterator[Finding]:
@@ -95,10 +96,12 @@ def _is_secret_name(name: str) -> bool:
 
 def is_random(text: str) -> bool:
     """Whether a text has letters and digits in no order, as passwords have and names have not."""
-    if not (re.search(r"[0-9]", text) and re.search(r"[A-Za-z]", text)) or re.search(r"\{\{|<<|\$|^/|://", text):
+    if text.startswith("/") or any(mark in text for mark in _NO_SECRET):
+        return False
+    if not (re.search(r"[0-9]", text) and re.search(r"[A-Za-z]", text)):
         return False
     from collections import Counter
     from math import log2
 
-    counts = Counter(text).values()
-    return -sum(count / len(text) * log2(count / len(text)) for count in counts) >= _BITS_A_CHARACTER
+    again = sum(count * log2(count) for count in Counter(text).values() if count > 1)
+    return log2(len(text)) - again / len(text) >= _BITS_A_CHARACTER  # the entropy

@@ -12,6 +12,9 @@ MAX_KEY_PARTS = 64
 MAX_NESTING = 100
 """How many arrays, inline tables and parts of the keys in these may stand inside one another."""
 
+_HEADER_BRACKETS = 2
+_UNLIKE_HEADER = frozenset("{=\"'#")
+
 _MARKS = (
     r'"""(?:[^"\\]++|\\.|"(?!""))*(?:"{3,5}|\Z)'
     r"|'''(?:[^']++|'(?!''))*(?:'{3,5}|\Z)"
@@ -110,6 +113,13 @@ def _may_be_deep(text: str) -> bool:
     if sum(map(text.count, "[{.")) < MAX_KEY_PARTS:
         return False
     lines = text.split("\n")
-    nesting = "".join([line for line in lines if "[" in line or "{" in line])
+    nesting = "".join([line for line in lines if ("[" in line or "{" in line) and not _is_header(line)])
     long = [line for line in lines if len(line) > 2 * MAX_KEY_PARTS - 2]
-    return sum(map(nesting.count, "[{.")) > MAX_NESTING or any(line.count(".") >= MAX_KEY_PARTS for line in long)
+    deepest = sum(map(nesting.count, "[{.")) + _HEADER_BRACKETS
+    return deepest > MAX_NESTING or any(line.count(".") >= MAX_KEY_PARTS for line in long)
+
+
+def _is_header(line: str) -> bool:
+    """Whether a line closes the brackets that it opens, two at most, and is plain enough to be sure of that."""
+    level = line.count("[") == line.count("]") <= _HEADER_BRACKETS
+    return level and line[0] == "[" and not _UNLIKE_HEADER.intersection(line)

@@ -56,6 +56,8 @@ class Layout:
 
     def _between(self, end: int) -> None:
         """Accounts for the lines before `end`: comments and empty lines."""
+        if self._position == end:
+            return
         for match in _LINE.finditer(self._text, self._position, end):
             line = Span(match.start(), match.end())
             content = match[0].strip(" \t\r\n\ufeff")

@@ -37,17 +37,15 @@ class _Masks:
         for one in findings:
             if one.code == "RCC412" and one.place:
                 told.setdefault(one.place.source.name, set()).add(one.place.span)
-        self._hidden: dict[int, Source] = {}
-        secrets: set[str] = set()
-        for source in {id(place.source): place.source for one in findings for place in _places(one)}.values():
-            text = source.text
-            spans = {*_by_form(text), *_by_name(text), *told.get(source.name, ())}
-            own = {text[span.start : span.end] for span in spans}
-            spans.update(again for secret in own for again in _occurrences(text, secret))
-            self._hidden[id(source)] = Source(source.name, _starred(text, spans)) if spans else source
-            secrets |= own
+        sources = {id(place.source): place.source for one in findings for place in _places(one)}
+        spans = {
+            key: {*_by_form(source.text), *_by_name(source.text), *told.get(source.name, ())}
+            for key, source in sources.items()
+        }
+        secrets = {sources[key].text[span.start : span.end] for key, found in spans.items() for span in found}
         self._secrets = sorted(secrets)
         self._beginnings = {secret[:_TELLING] for secret in secrets}
+        self._hidden = {key: self._source(source, spans[key]) for key, source in sources.items()}
 
     def finding(self, one: Finding) -> Finding:
         """A finding that may be shown."""
@@ -62,6 +60,10 @@ class _Masks:
             fix=one.fix and self._fix(one.fix),
         )
 
+    def _source(self, source: Source, spans: set[Span]) -> Source:
+        spans.update(self._again(source.text))
+        return Source(source.name, _starred(source.text, spans)) if spans else source
+
     def _place(self, place: Place) -> Place:
         source = self._hidden[id(place.source)]
         return place if source is place.source else Place(source, place.span)
@@ -73,11 +75,13 @@ class _Masks:
 
     def _text(self, text: str) -> str:
         """The text without what looks like a secret, and without the beginnings of the secrets that are known."""
-        spans = [*_by_form(text), *(self._pieces(text) if self._secrets else ())]
+        spans = [*_by_form(text), *self._again(text)]
         return _starred(text, spans) if spans else text
 
-    def _pieces(self, text: str) -> Iterator[Span]:
-        """Where a secret begins: of the sorted ones, that which agrees longest stands beside the place."""
+    def _again(self, text: str) -> Iterator[Span]:
+        """Where a known secret begins: of the sorted ones, that which agrees longest stands beside the place."""
+        if not self._secrets:
+            return
         at = 0
         while at <= len(text) - _TELLING:
             length = 1
@@ -110,15 +114,10 @@ def _by_name(text: str) -> Iterator[Span]:
             yield Span(*match.span(group))
 
 
-def _occurrences(text: str, secret: str) -> Iterator[Span]:
-    at = text.find(secret)
-    while at >= 0:
-        yield Span(at, at + len(secret))
-        at = text.find(secret, at + len(secret))
-
-
 def _agreement(one: str, other: str) -> int:
     """How many code points two texts have in common at their beginning."""
+    if one.startswith(other):
+        return len(other)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

@@ -110,13 +110,23 @@ def _limit(count: int, most: int, what: str, unit: str, match: re.Match[str]) ->
 
 def _may_be_deep(text: str) -> bool:
     """Whether the text has enough dots and brackets; a key, its `=` and a bracket after it stand in one line."""
-    if sum(map(text.count, "[{.")) < MAX_KEY_PARTS:
+    brackets, dots = text.count("[") + text.count("{"), text.count(".")
+    if brackets + dots < MAX_KEY_PARTS:
         return False
     lines = text.split("\n")
-    nesting = "".join([line for line in lines if ("[" in line or "{" in line) and not _is_header(line)])
-    long = [line for line in lines if len(line) > 2 * MAX_KEY_PARTS - 2]
-    deepest = sum(map(nesting.count, "[{.")) + _HEADER_BRACKETS
-    return deepest > MAX_NESTING or any(line.count(".") >= MAX_KEY_PARTS for line in long)
+    long = [line for line in lines if len(line) > 2 * MAX_KEY_PARTS] if dots >= MAX_KEY_PARTS else ()
+    if any(line.count(".") >= MAX_KEY_PARTS for line in long):
+        return True
+    nesting = [line for line in lines if "[" in line or "{" in line]
+    if _depth(nesting) <= MAX_NESTING:
+        return False
+    return _depth([line for line in nesting if not _is_header(line)]) + _HEADER_BRACKETS > MAX_NESTING
+
+
+def _depth(lines: list[str]) -> int:
+    """At least as much as these lines can nest."""
+    text = "".join(lines)
+    return text.count("[") + text.count("{") + text.count(".")
 
 
 def _is_header(line: str) -> bool:

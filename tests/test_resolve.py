@@ -36,6 +36,26 @@ def test_named_nodes_are_taken_in_the_order_of_the_command_line() -> None:
     assert plan["ranks"][1]["container"]["command"][-6:-4] == ["--dist-init-addr", "192.168.200.13:25000"]
 
 
+def test_an_ipv6_address_is_told_from_the_port_where_ranks_meet() -> None:
+    cluster = FOUR_NODES.replace('"192.168.200.11"', '"fd00::11"\ngid_index = "nccl"')
+    container = planned(FOUR_RANKS, cluster)["ranks"][0]["container"]
+
+    assert container["command"][-6:-4] == ["--dist-init-addr", "[fd00::11]:25000"]
+    assert container["env"]["SGLANG_HOST_IP"] == "fd00::11"
+
+
+@pytest.mark.parametrize("address", ["::1", "fd00::", "fe80::5054:ff:fe12:3456", "::ffff:10.0.0.1", "a.b-c.example"])
+def test_what_is_an_address(address: str) -> None:
+    assert planned(CUSTOM, ONE_NODE.replace("10.0.0.21", address))["ranks"][0]["host"] == address
+
+
+@pytest.mark.parametrize("address", ["10.0.0.11:22", "spark1:22", "[fd00::1]", "a::z", ":", "-a", "a-"])
+def test_what_is_no_address(address: str) -> None:
+    (line,) = refused(CUSTOM, ONE_NODE.replace("10.0.0.21", address))
+
+    assert line.endswith(f"`nodes[0].host` must be a host name or an address, not `{address}`")
+
+
 @pytest.mark.parametrize(
     ("nodes", "expected"),
     [
@@ -240,6 +260,13 @@ def test_a_gid_index_cannot_be_found_without_a_list_of_adapters() -> None:
 
     assert refused(FOUR_RANKS, cluster) == [
         "RCC909 13:13 node `spark2` is to find its GID index, and `NCCL_IB_HCA` does not say on which adapters"
+    ]
+
+
+@pytest.mark.parametrize("address", ["spark1.example.com", "fd00::11", "192.168.200.256", "192.168.200.011"])
+def test_the_gid_of_what_is_no_ipv4_address_cannot_be_found(address: str) -> None:
+    assert refused(FOUR_RANKS, FOUR_NODES.replace("192.168.200.11", address)) == [
+        f"RCC917 9:10 node `spark1` is to find the GID of `{address}`, which is no IPv4 address"
     ]
 
 

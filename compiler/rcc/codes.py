@@ -139,6 +139,7 @@ RCC913 prefix-length-differs warning a prefix length and an address range disagr
 RCC914 node-port-range info a port lies in Kubernetes' node-port range
 RCC915 rendezvous-neighbour warning a port is one that the ranks use next to the rendezvous
 RCC916 memory-over-node warning a memory limit is larger than what a node has
+RCC917 gid-without-ipv4 error the GID index is to be found and the fabric address is no IPv4 one
 RCC1001 nul-in-value error a value holds a NUL character
 RCC1002 not-unicode-value error a value holds bytes that are not UTF-8
 RCC1003 value-too-long error a value is longer than a process can be given

@@ -38,6 +38,12 @@ class World:
     data: int
     backend: str
 
+    @property
+    def rendezvous(self) -> str:
+        """Where the ranks meet, as `host:port`: an IPv6 address stands in brackets there."""
+        host = f"[{self.meeting}]" if self.meeting and ":" in self.meeting else self.meeting
+        return f"{host}:{self.rendezvous_port}"
+
 
 @dataclass(frozen=True, slots=True)
 class Engine:

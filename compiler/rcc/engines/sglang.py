@@ -15,7 +15,7 @@ def arguments(world: World) -> tuple[str, ...]:
         words += ["--dp-size", str(world.data)]
     if world.nnodes > 1:
         words += ["--nnodes", str(world.nnodes), "--node-rank", str(world.rank)]
-        words += ["--dist-init-addr", f"{world.meeting}:{world.rendezvous_port}"]
+        words += ["--dist-init-addr", world.rendezvous]
     return (*words, "--host", world.listen, "--port", str(world.port))
 
 

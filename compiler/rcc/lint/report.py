@@ -47,6 +47,7 @@ _LOOKS_FOR = {
     "RCC910": ("nodes",),
     "RCC911": (*_ROLES, "hf_cache", "nodes"),
     "RCC915": ("port", "rendezvous_port"),
+    "RCC917": ("nodes",),
 }
 # The same for codes about a name in a template, by the first part of the name.
 _OF_NAMES = frozenset(("RCC302", "RCC304", "RCC305", "RCC611"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from rcc.cluster.model import ClusterFile, Node
@@ -80,6 +81,8 @@ def _environment(
     gid_index = choose_gid(node, chosen.hardware, nnodes, environment.get("NCCL_IB_HCA"))
     if gid_index is None:
         return environment, "nccl", [*found, _gid_without_hca(chosen.cluster, index, node)]
+    if gid_index == "auto":
+        found += _gid_without_ipv4(chosen.cluster, index, node)
     lay_gid(environment, gid_index)
     return environment, gid_index, [*found, *_late_without_search(environment, gid_index)]
 
@@ -108,6 +111,21 @@ def _gid_without_hca(cluster: ClusterFile, index: int, node: Node) -> Finding:
     message = f"node `{node.name}` is to find its GID index, and `NCCL_IB_HCA` does not say on which adapters"
     help = "set `NCCL_IB_HCA` in the NCCL profile or the recipe, or `gid_index` to a number or `nccl`"
     return finding("RCC909", message, cluster.place(("nodes", index, "gid_index")), help=help)
+
+
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_IPV4 = rf"{_BYTE}(\.{_BYTE}){{3}}"
+
+
+def _gid_without_ipv4(cluster: ClusterFile, index: int, node: Node) -> list[Finding]:
+    """The search is for the node's own address in a table of GIDs, where names and IPv6 addresses do not stand."""
+    address = node.meeting_address
+    if address is None or re.fullmatch(_IPV4, address):
+        return []
+    message = f"node `{node.name}` is to find the GID of `{address}`, which is no IPv4 address"
+    place = cluster.place(("nodes", index, "fabric" if node.fabric else "host"))
+    help = "write its IPv4 address as `fabric`, or set `gid_index` to a number or `nccl`"
+    return [finding("RCC917", message, place, help=help)]
 
 
 def _late_without_search(environment: Environment, gid_index: str | int) -> list[Finding]:

@@ -1,6 +1,7 @@
 """Environment variables: what NCCL makes of them, and what disagrees with what."""
 
 import ctypes
+import json
 from pathlib import Path
 
 import pytest
@@ -143,18 +144,32 @@ def test_of_a_dead_variable_nothing_else_is_said(env: str, tmp_path: Path) -> No
     assert told(tmp_path, env, "--ignore", "RCC407") == [("RCC408", dead)]
 
 
-def test_where_rcc_finds_the_gid_index_no_range_is_read(tmp_path: Path) -> None:
-    nodes = '[[nodes]]\nname = "b"\nhost = "10.0.0.12"\n\n[nccl.switch]'
+@pytest.mark.parametrize(
+    ("indexes", "env", "expected"),
+    [
+        ((3, 4), "", "RCC408"),
+        (("auto", "auto"), 'B12X_ROCE_GID_INDEX = "{{ node.gid_index }}"\n', "RCC408"),
+        # Where the adapters of a node have none in common, NCCL searches, and reads the range.
+        (("auto", "auto"), "", "RCC416"),
+        ((3, "auto"), "", "RCC416"),
+        ((3, "nccl"), "", "RCC416"),
+    ],
+)
+def test_no_range_is_read_where_every_rank_has_a_gid_index(
+    indexes: tuple[int | str, int | str], env: str, expected: str, tmp_path: Path
+) -> None:
+    first, second = map(json.dumps, indexes)
+    nodes = f'gid_index = {first}\n\n[[nodes]]\nname = "b"\nhost = "10.0.0.12"\ngid_index = {second}\n\n[nccl.switch]'
     (tmp_path / "cluster.toml").write_text(
-        CLUSTER.replace('NCCL_IB_DISABLE = "yes"\n', "").replace("[nccl.switch]", nodes)
+        CLUSTER.replace('NCCL_IB_DISABLE = "yes"\n', "").replace("\n[nccl.switch]", nodes)
     )
-    text = 'required_nodes = 2\ntensor_parallel_size = 2\n[env]\nNCCL_IB_ADDR_RANGE = "192.168.200.0"\n'
+    text = f'required_nodes = 2\ntensor_parallel_size = 2\n[env]\n{env}NCCL_IB_ADDR_RANGE = "192.168.200.0"\n'
     (tmp_path / "x.recipe.toml").write_text(completed(text))
     ran = call_rcc(
         "lint", "--format", "concise", "--ignore", "RCC511", "-c", "cluster.toml", "x.recipe.toml", cwd=tmp_path
     )
 
-    assert [line.split("[")[1][:6] for line in ran.out.splitlines()[:-1]] == ["RCC408"]
+    assert [line.split("[")[1][:6] for line in ran.out.splitlines()[:-1]] == [expected]
 
 
 CLUSTER = """\

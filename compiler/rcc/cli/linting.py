@@ -154,7 +154,7 @@ def _resolved(
     missing = {one.host.text for one in file.recipe.extra_mounts if one.carried} - carried.keys()
     stand_ins = {name: ResolvedFile(name, "0" * 64, False, b"") for name in missing}
     resolved, found = resolve(file, cluster, lock, Options(), {**carried, **stand_ins})
-    if resolved and any(rank.gid_index != "nccl" for rank in resolved.ranks):
+    if resolved and all(rank.needs_gid for rank in resolved.ranks):
         from rcc.lint.context import Context
         from rcc.lint.nccl import check_dead_with_gid
 

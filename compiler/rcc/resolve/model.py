@@ -143,6 +143,11 @@ class ResolvedRank:
     gid_index: str | int
     hca: str
 
+    @property
+    def needs_gid(self) -> bool:
+        """Whether it starts with a GID index or not at all: a search that may come to nothing leaves NCCL its own."""
+        return self.gid_index not in ("auto", "nccl") or any(one.late for one in self.env)
+
     def is_entered(self, secrets: tuple[str, ...]) -> bool:
         """Whether something must happen in the container before the engine's process is exec'ed."""
         late = any(one.late for one in self.env)

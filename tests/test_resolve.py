@@ -270,6 +270,26 @@ def test_the_gid_of_what_is_no_ipv4_address_cannot_be_found(address: str) -> Non
     ]
 
 
+def test_what_the_cluster_file_sets_in_vain_is_said() -> None:
+    node = FOUR_NODES.replace('name = "spark2"', 'name = "spark2"\nenv = { NCCL_IB_GID_INDEX = "3" }')
+    profile = FOUR_NODES + 'NNODES = "4"\nNCCL_IB_GID_INDEX = "3"\n'
+    left_to_nccl = profile.replace('name = "spark2"', 'name = "spark2"\ngid_index = "nccl"')
+    lines = [_warnings(cluster) for cluster in (node, profile, left_to_nccl)]
+
+    assert lines == [
+        ["RCC401 13:9 `NCCL_IB_GID_INDEX` has no effect here"],
+        ["RCC401 29:1 `NNODES` has no effect here", "RCC401 30:1 `NCCL_IB_GID_INDEX` has no effect here"],
+        ["RCC401 30:1 `NNODES` has no effect here"],
+    ]
+
+
+def _warnings(cluster: str) -> list[str]:
+    plan, found = plan_texts(FOUR_RANKS, cluster)
+    assert plan is not None
+    places = [one.place.line_column if one.place else (0, 0) for one in found]
+    return [f"{one.code} {line}:{column} {one.message}" for one, (line, column) in zip(found, places, strict=True)]
+
+
 def test_without_adapters_nobody_looks_for_a_gid_index() -> None:
     assert planned(FOUR_RANKS, FOUR_NODES.replace("NCCL_IB_HCA", "X"))["ranks"][0]["gid"] is None
 

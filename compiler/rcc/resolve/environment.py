@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from rcc.cluster.model import ClusterFile, Hardware, Node
-from rcc.diagnostic import Finding, Label, finding
+from rcc.diagnostic import Finding, Label, Severity, finding
 from rcc.engines.model import Engine
 from rcc.recipe.gid_index import GID_VARIABLE, pinned_index
 from rcc.recipe.model import Raw, RecipeFile
@@ -114,17 +114,38 @@ def choose_gid(node: Node, hardware: Hardware, nnodes: int, hca: str) -> str | i
 
 def set_by_compiler(file: RecipeFile, engine: Engine, gid_of_all: tuple[str | int, ...]) -> list[Finding]:
     """A recipe that sets what the compiler sets per rank: the two would disagree on all ranks but one."""
-    own = {"NODE_RANK": "the compiler sets it for each rank", "NNODES": "the compiler sets it from `required_nodes`"}
-    if engine.address_variable and file.recipe.required_nodes > 1:
-        own[engine.address_variable] = "the compiler sets it from each node's `fabric`"
-    if any(index != "nccl" for index in gid_of_all):
-        own[GID_VARIABLE] = "each node has its own: `gid_index` in the cluster file decides it"
+    own = _own(engine, file.recipe.required_nodes, any(index != "nccl" for index in gid_of_all))
     places = {name: file.place(("secrets", index)) for index, name in enumerate(file.recipe.secrets) if name in own}
     places |= {name: file.place(("env", name), "key") for name in file.recipe.env if name in own}
     return [
         finding("RCC401", f"`{name}` is not the recipe's to set", place, notes=[own[name]], help="remove it")
         for name, place in places.items()
     ]
+
+
+def set_in_vain(
+    cluster: ClusterFile, topology: str | None, engine: Engine, ranks: Sequence[ResolvedRank]
+) -> Iterator[Finding]:
+    """A cluster file that sets what the compiler sets per rank: it is overridden, and nothing else would say so."""
+    of_nodes = [(("nodes", cluster.cluster.nodes.index(rank.node), "env"), rank.node.env, [rank]) for rank in ranks]
+    of_profile = [(("nccl", topology), cluster.cluster.nccl[topology], ranks)] if topology is not None else []
+    for path, table, reached in (*of_profile, *of_nodes):
+        own = _own(engine, len(ranks), all(rank.gid_index != "nccl" for rank in reached))
+        for name in table:
+            if name in own:
+                message, place = f"`{name}` has no effect here", cluster.place((*path, name), "key")
+                notes, severity = [own[name]], Severity.WARNING
+                yield finding("RCC401", message, place, notes=notes, help="remove it", severity=severity)
+
+
+def _own(engine: Engine, nnodes: int, has_gid: bool) -> dict[str, str]:
+    """The variables that the compiler sets per rank, each with why."""
+    own = {"NODE_RANK": "the compiler sets it for each rank", "NNODES": "the compiler sets it from `required_nodes`"}
+    if engine.address_variable and nnodes > 1:
+        own[engine.address_variable] = "the compiler sets it from each node's `fabric`"
+    if has_gid:
+        own[GID_VARIABLE] = "each node has its own: `gid_index` in the cluster file decides it"
+    return own
 
 
 def pinned_by_files(

@@ -16,7 +16,7 @@ from rcc.resolve.blocks import Carried
 from rcc.resolve.checks import check_flags, check_world, ports
 from rcc.resolve.chosen import Chosen, choose
 from rcc.resolve.collisions import check_collisions
-from rcc.resolve.environment import pinned_by_files, set_by_compiler
+from rcc.resolve.environment import pinned_by_files, set_by_compiler, set_in_vain
 from rcc.resolve.keys import check_keys
 from rcc.resolve.model import Options, Resolved, ResolvedRank
 from rcc.resolve.models import needs_hub
@@ -45,6 +45,7 @@ def resolve(
         ranks.append(resolved)
         found += (*of_rank, *check_collisions(file, chosen.hardware, resolved))
     found += set_by_compiler(file, chosen.engine, tuple(one.gid_index for one in ranks))
+    found += set_in_vain(cluster, chosen.topology, chosen.engine, ranks)
     found += pinned_by_files(file, cluster, chosen.topology, ranks)
     found += _check_cache(chosen, ranks)
     found += _check_cache_dirs(chosen, ranks)

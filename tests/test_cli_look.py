@@ -16,6 +16,7 @@ from tests.support.cli import call_rcc
 from tests.support.mounts import tmpfs
 from tests.support.paths import RECIPES
 from tests.support.skips import needs, needs_root
+from tests.support.texts import FOUR_NODES, FOUR_RANKS
 
 FOLDERS = sorted(path.parent for path in RECIPES.glob("*/recipe.toml"))
 WRAPPER = RECIPES / "dsv41-flash-wrapper"
@@ -39,6 +40,26 @@ container = "/serve.sh"
 
 [env]
 A = "b"
+"""
+OWN_HARDWARE = """\
+topology = "switch"
+hf_cache = "/mnt/nas/hf"
+[hardware.own]
+gpus = 1
+cap_add = ["IPC_LOCK"]
+devices = ["/dev/infiniband"]
+env = { A = "1", B = "1" }
+[[nodes]]
+name = "a"
+host = "10.0.0.1"
+[[nodes]]
+name = "b"
+host = "10.0.0.2"
+gid_index = 4
+[nccl.switch]
+NCCL_NET = "IB"
+[nccl.other]
+NCCL_NET = "Socket"
 """
 assert FOLDERS
 
@@ -99,6 +120,45 @@ def test_a_value_comes_from_a_line_and_reaches_the_artifacts_that_change_with_it
     assert "shell/spark1/run.sh" in told["reaches"]
     assert "compose/spark4/compose.yaml" in told["reaches"]
     assert "shell/cluster.sh" not in told["reaches"]
+
+
+def test_values_that_the_recipe_does_not_have_are_told_with_their_place(tmp_path: Path) -> None:
+    (tmp_path / "recipe.toml").write_text(FOUR_RANKS.replace("4", "2") + 'devices = ["/dev/fuse"]\n[env]\nB = "2"\n')
+    (tmp_path / "cluster.toml").write_text(OWN_HARDWARE)
+
+    def told(*options: str) -> dict[tuple[str, str], tuple[str, int | None]]:
+        values = call_rcc("explain", ".", "--json", *options, cwd=tmp_path).json()["values"]
+        return {(one["key"], str(one["value"])): (one["origin"]["what"], one["origin"]["line"]) for one in values}
+
+    found = told()
+
+    assert found["topology", "switch"] == ("the cluster file", 1)
+    assert found["ipc", "private"] == ("hardware profile `own`", 3)
+    assert found["cap_add", "['IPC_LOCK']"] == ("hardware profile `own`", 5)
+    assert found["devices", "['/dev/infiniband', '/dev/fuse']"] == ("hardware profile `own`, and the recipe", 7)
+    assert found["stop_grace", "120"] == ("rcc's default", None)
+    assert found["env.A", "1"] == ("hardware profile `own`", 7)
+    assert found["env.NCCL_IB_GID_INDEX", "4"] == ("`gid_index` of node `b`", 14)
+    assert found["env.SGLANG_HOST_IP", "10.0.0.1"] == ("`host` of node `a`", 10)
+    (of_b,) = call_rcc("explain", ".", "B", "--json", cwd=tmp_path).json()["values"]
+    assert [(one["value"], one["line"]) for one in of_b["overrode"]] == [("1", 7)]
+    found = told("--topology", "other", "--id", "thing")
+    assert found["topology", "other"] == ("the option `--topology`", None)
+    assert found["id", "thing"] == ("the option `--id`", None)
+    one_profile = OWN_HARDWARE.partition("[nccl.other]")[0].replace('topology = "switch"\n', "")
+    (tmp_path / "cluster.toml").write_text(one_profile)
+    assert told()["topology", "switch"] == ("the only profile of the cluster file", 14)
+
+
+def test_a_commit_that_a_staging_block_names_comes_from_there(tmp_path: Path) -> None:
+    source = f"/mnt/nas/hf/hub/models--org--big/snapshots/{'0' * 40}"
+    block = f'[[staging]]\nkind = "sparse-rows"\nid = "e"\nsrc = "{source}"\ndst = "/d"\n'
+    (tmp_path / "recipe.toml").write_text(FOUR_RANKS + block)
+    (tmp_path / "cluster.toml").write_text(FOUR_NODES)
+    (one,) = call_rcc("explain", ".", "revision", "--json", cwd=tmp_path).json()["values"]
+
+    assert (one["value"], one["origin"]["what"]) == ("0" * 40, "the staging block's `src`")
+    assert (one["origin"]["file"], one["origin"]["line"]) == ("recipe.toml", 10)
 
 
 def test_a_value_has_its_own_type(tmp_path: Path) -> None:

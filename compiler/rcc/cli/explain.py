@@ -53,7 +53,7 @@ def command(recipe: str, key: str | None, cluster: str | None, as_json: bool, **
 
 def _traces(planned: Planned, options: Options) -> tuple[Trace, ...]:
     resolved, _ = make_resolved(planned.loaded, options)
-    return traces(planned.loaded.recipe, resolved) if resolved else ()
+    return traces(planned.loaded.recipe, planned.loaded.cluster, options, resolved) if resolved else ()
 
 
 def _reaches(planned: Planned, wanted: list[Trace]) -> list[str]:

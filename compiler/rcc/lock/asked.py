@@ -73,11 +73,18 @@ def main_revision(file: RecipeFile) -> str:
     """The main model's revision: the recipe's, else the commit that a staging `src` of it names, else `main`."""
     if file.recipe.revision:
         return file.recipe.revision
-    for block in file.recipe.staging:
+    block = revision_block(file)
+    match = None if block is None else re.search(_SNAPSHOT, file.recipe.staging[block].src.text)
+    return match[3] if match else DEFAULT_BRANCH
+
+
+def revision_block(file: RecipeFile) -> int | None:
+    """The first staging block whose `src` names a commit of the main model."""
+    for index, block in enumerate(file.recipe.staging):
         match = re.search(_SNAPSHOT, block.src.text)
         if match and f"{match[1]}/{match[2]}" == file.recipe.model:
-            return match[3]
-    return DEFAULT_BRANCH
+            return index
+    return None
 
 
 def _staging(file: RecipeFile) -> tuple[WantedStaging, ...]:

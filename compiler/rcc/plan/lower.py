@@ -25,9 +25,6 @@ from rcc.resolve.model import Resolved, ResolvedFile, ResolvedImage, ResolvedRan
 from rcc.resolve.models import host_path, model_paths
 
 ENTER = ("sh", "/rcc/enter")
-STOP_GRACE = 120
-"""Seconds that an engine gets to end by itself: freeing a hundred gigabytes takes a while."""
-
 LABEL = "dev.rcc"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, never bound
 
@@ -156,13 +153,13 @@ def _container(resolved: Resolved, rank: ResolvedRank, gpus: int) -> Container:
         shm_size=recipe.shm_size,
         memory=recipe.memory,
         network="host",
-        ipc=recipe.ipc or ("private" if recipe.shm_size is not None else hardware.ipc),
+        ipc=resolved.ipc,
         gpus="all" if gpus else None,
-        devices=tuple(dict.fromkeys((*hardware.devices, *recipe.devices))),
-        cap_add=tuple(sorted({*hardware.cap_add, *recipe.cap_add})),
-        ulimits={**hardware.ulimits, **recipe.ulimits},
+        devices=resolved.devices,
+        cap_add=resolved.cap_add,
+        ulimits=resolved.ulimits,
         oom_score_adj=hardware.oom_score_adj,
-        stop_grace=STOP_GRACE if recipe.stop_grace is None else recipe.stop_grace,
+        stop_grace=resolved.stop_grace,
         restart="no" if len(resolved.ranks) > 1 else "unless-stopped",
         healthcheck=_healthcheck(resolved) if rank.rank == 0 else None,
         labels=_labels(resolved, rank),

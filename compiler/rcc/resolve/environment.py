@@ -28,6 +28,11 @@ class Environment:
         self.values[name] = EnvValue(name, value, late, origin, overrode)
         return below
 
+    def lay_profile(self, values: Mapping[str, str], cluster: ClusterFile) -> None:
+        """Lays the lowest layer, the hardware profile's."""
+        for name, value in values.items():
+            self.lay(name, value, None, profile_origin(cluster, "env", name))
+
     def lay_plain(self, values: Mapping[str, str], what: str) -> None:
         """Lays a layer that stands in no file of the user's."""
         for name, value in values.items():
@@ -85,20 +90,37 @@ def _lay_node(
     return found
 
 
-def lay_rank(environment: Environment, engine: Engine, rank: int, nnodes: int, fabric: str | None) -> None:
+def profile_origin(cluster: ClusterFile, *path: str) -> Origin:
+    """The origin of what the hardware profile says, which has a place where it is one of the cluster file's own."""
+    name = cluster.cluster.hardware or "cpu"
+    own = name in cluster.cluster.profiles
+    return Origin(
+        f"hardware profile `{name}`", partial(cluster.place, ("hardware", name, *path), "key") if own else lambda: None
+    )
+
+
+def lay_rank(
+    environment: Environment, engine: Engine, rank: int, nnodes: int, cluster: ClusterFile, of: tuple[int, Node]
+) -> None:
     """The highest layer: what the compiler sets per rank, the GID index apart."""
-    own = {"NODE_RANK": str(rank), "NNODES": str(nnodes)}
-    if nnodes > 1 and engine.address_variable and fabric:
-        own[engine.address_variable] = fabric
-    environment.lay_plain(own, "the compiler, for each rank")
+    index, node = of
+    environment.lay_plain({"NODE_RANK": str(rank), "NNODES": str(nnodes)}, "the compiler, for each rank")
+    address = node.meeting_address
+    if nnodes > 1 and engine.address_variable and address:
+        origin = _node_origin(cluster, index, node, "fabric" if node.fabric else "host")
+        environment.lay(engine.address_variable, address, None, origin)
 
 
-def lay_gid(environment: Environment, gid_index: str | int) -> None:
+def lay_gid(environment: Environment, gid_index: str | int, cluster: ClusterFile, of: tuple[int, Node]) -> None:
     """The GID index: a number that the cluster file states; one that is found at start must find its place empty."""
     if gid_index == "auto":
         environment.values.pop(GID_VARIABLE, None)
     elif gid_index != "nccl":
-        environment.lay(GID_VARIABLE, str(gid_index), None, Origin("`gid_index` of the node"))
+        environment.lay(GID_VARIABLE, str(gid_index), None, _node_origin(cluster, *of, "gid_index"))
+
+
+def _node_origin(cluster: ClusterFile, index: int, node: Node, key: str) -> Origin:
+    return Origin(f"`{key}` of node `{node.name}`", partial(cluster.place, ("nodes", index, key), "key"))
 
 
 def choose_gid(node: Node, hardware: Hardware, nnodes: int, hca: str) -> str | int | None:

@@ -174,3 +174,28 @@ class Resolved:
     k8s: K8sKeys
     k8s_workload: str
     locked: bool
+
+    @property
+    def ipc(self) -> str:
+        """Whose shared memory the containers see: a size of their own needs an own one."""
+        return self.recipe.ipc or ("private" if self.recipe.shm_size is not None else self.hardware.ipc)
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Those of the hardware profile, then those of the recipe."""
+        return tuple(dict.fromkeys((*self.hardware.devices, *self.recipe.devices)))
+
+    @property
+    def cap_add(self) -> tuple[str, ...]:
+        """Capabilities of the hardware profile and the recipe."""
+        return tuple(sorted({*self.hardware.cap_add, *self.recipe.cap_add}))
+
+    @property
+    def ulimits(self) -> Mapping[str, int | tuple[int, int]]:
+        """Limits of the hardware profile, where the recipe has no other."""
+        return {**self.hardware.ulimits, **self.recipe.ulimits}
+
+    @property
+    def stop_grace(self) -> int:
+        """Seconds that an engine gets to end by itself: freeing a hundred gigabytes takes a while."""
+        return 120 if self.recipe.stop_grace is None else self.recipe.stop_grace

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from rcc.cluster.model import ClusterFile
+from rcc.lock.asked import revision_block
 from rcc.quick import dataclass
 from rcc.recipe.keys import RECIPE
 from rcc.recipe.model import RecipeFile
-from rcc.resolve.model import Origin, Resolved
+from rcc.resolve.environment import profile_origin
+from rcc.resolve.model import Options, Origin, Resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,36 +29,51 @@ class Trace:
     overrode: tuple[tuple[str, Origin], ...] = ()
 
 
-def traces(file: RecipeFile, resolved: Resolved) -> tuple[Trace, ...]:
+def traces(file: RecipeFile, cluster: ClusterFile, options: Options, resolved: Resolved) -> tuple[Trace, ...]:
     """Every key of the recipe that has a value, written or by default; then every variable of the environment."""
-    return (*_keys(file, resolved), *_environment(resolved))
+    return (*_keys(file, cluster, options, resolved), *_environment(resolved))
 
 
-def _keys(file: RecipeFile, resolved: Resolved) -> Iterator[Trace]:
+def _keys(file: RecipeFile, cluster: ClusterFile, options: Options, resolved: Resolved) -> Iterator[Trace]:
     ranks = tuple(range(len(resolved.ranks)))
     for key in RECIPE:
-        if key in ("env", "extends", "unset", "measured"):
-            continue
-        value = _decided(key, resolved)
+        value = None if key in ("env", "extends", "unset", "measured") else _decided(key, resolved)
         if value is None:
             continue
-        if file.has(key):
-            written = Origin("the recipe", partial(file.place, (key,), "key"))
-            yield Trace(key, value, ranks, written)
+        if getattr(options, key, None) is not None:
+            origin = Origin(f"the option `--{key}`")
+        elif not file.has(key):
+            origin = _unwritten(key, file, cluster, resolved)
+        elif key in _ADDED_UP and getattr(resolved.hardware, key):
+            origin = Origin(f"{profile_origin(cluster, key).what}, and the recipe", partial(file.place, (key,), "key"))
         else:
-            yield Trace(key, value, ranks, Origin(_DEFAULTS.get(key, "rcc's default").format(resolved.engine.name)))
+            origin = Origin("the recipe", partial(file.place, (key,), "key"))
+        yield Trace(key, value, ranks, origin)
 
 
-_DEFAULTS = {
-    "id": "the recipe's file name",
-    "port": "engine `{}`",
-    "rendezvous_port": "engine `{}`",
-    "healthcheck": "engine `{}`",
-    "entrypoint": "engine `{}`",
-    "revision": "the staging block's `src`, else `main`",
-    "topology": "the cluster file",
-    "ipc": "`shm_size`, else the hardware profile",
-}
+_ADDED_UP = ("cap_add", "devices", "ulimits")
+_OF_ENGINE = ("entrypoint", "healthcheck", "port", "rendezvous_port")
+
+
+def _unwritten(key: str, file: RecipeFile, cluster: ClusterFile, resolved: Resolved) -> Origin:
+    """Where the value of a key comes from that the recipe does not have."""
+    if key == "id":
+        return Origin("the recipe's file name")
+    if key == "topology":
+        return _topology(cluster, str(resolved.topology))
+    if key == "revision" and (block := revision_block(file)) is not None:
+        return Origin("the staging block's `src`", partial(file.place, ("staging", block, "src"), "key"))
+    if key == "ipc" and file.has("shm_size"):
+        return Origin("`shm_size` of the recipe", partial(file.place, ("shm_size",), "key"))
+    if key == "ipc" or key in _ADDED_UP:
+        return profile_origin(cluster, key)
+    return Origin(f"engine `{resolved.engine.name}`" if key in _OF_ENGINE else "rcc's default")
+
+
+def _topology(cluster: ClusterFile, name: str) -> Origin:
+    if cluster.cluster.topology is None:
+        return Origin("the only profile of the cluster file", partial(cluster.place, ("nccl", name), "key"))
+    return Origin("the cluster file", partial(cluster.place, ("topology",), "key"))
 
 
 def _decided(key: str, resolved: Resolved) -> Any:
@@ -71,7 +89,11 @@ def _decided(key: str, resolved: Resolved) -> Any:
         "topology": resolved.topology,
         "port": resolved.port,
         "rendezvous_port": resolved.rendezvous_port if len(resolved.ranks) > 1 else None,
-        "ipc": resolved.recipe.ipc or ("private" if resolved.recipe.shm_size is not None else resolved.hardware.ipc),
+        "ipc": resolved.ipc,
+        "devices": resolved.devices,
+        "cap_add": resolved.cap_add,
+        "ulimits": resolved.ulimits,
+        "stop_grace": resolved.stop_grace,
         "healthcheck": resolved.health,
         "entrypoint": rank.entrypoint or resolved.engine.command,
         "args": rank.args,

@@ -73,17 +73,17 @@ def _environment(
     node, nnodes = chosen.nodes[rank], len(chosen.nodes)
     index = chosen.cluster.cluster.nodes.index(node)
     environment = Environment()
-    environment.lay_plain(chosen.hardware.env, "the hardware profile")
+    environment.lay_profile(chosen.hardware.env, chosen.cluster)
     environment.lay_plain(engine_env(chosen.engine, chosen.models, staging), f"engine `{chosen.engine.name}`")
     profile = (chosen.topology, chosen.profile)
     found = lay_files(environment, chosen.file, chosen.cluster, profile, (index, node), fillers)
-    lay_rank(environment, chosen.engine, rank, nnodes, node.meeting_address)
+    lay_rank(environment, chosen.engine, rank, nnodes, chosen.cluster, (index, node))
     gid_index = choose_gid(node, chosen.hardware, nnodes, environment.get("NCCL_IB_HCA"))
     if gid_index is None:
         return environment, "nccl", [*found, _gid_without_hca(chosen.cluster, index, node)]
     if gid_index == "auto":
         found += _gid_without_ipv4(chosen.cluster, index, node)
-    lay_gid(environment, gid_index)
+    lay_gid(environment, gid_index, chosen.cluster, (index, node))
     return environment, gid_index, [*found, *_late_without_search(environment, gid_index)]
 
 

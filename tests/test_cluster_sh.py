@@ -160,6 +160,15 @@ def test_up_status_logs_down(shell: str, cluster: Cluster) -> None:
     assert cluster(build, "status", shell=shell).returncode == 1
 
 
+def test_the_status_of_a_build_is_not_that_of_another(cluster: Cluster) -> None:
+    assert cluster(cluster.build("one", group(cluster)), "up").returncode == 0
+    status = cluster(cluster.build("two", group(cluster, "two")), "status")
+
+    assert cluster.served() == "one"
+    assert status.returncode == 1
+    assert status.stdout.splitlines() == [f"this build is not on spark{n + 1}" for n in range(COUNT)]
+
+
 def test_workers_start_before_the_head(cluster: Cluster) -> None:
     build = cluster.build("one", group(cluster))
     assert cluster(build, "up").returncode == 0

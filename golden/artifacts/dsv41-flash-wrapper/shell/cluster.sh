@@ -92,7 +92,7 @@ on() {
     {
         printf 'set --'
         for word; do printf ' %s' "$(quoted "$word")"; done
-        printf '\ninstall=%s build=%s\n' "$(quoted "$install")" "$build"
+        printf '\ninstall=%s build=%s node=%s\n' "$(quoted "$install")" "$build" "$(quoted "$node")"
         [ -z "${RCC_DOCKER-}" ] || printf 'export RCC_DOCKER=%s\n' "$(quoted "$RCC_DOCKER")"
         [ -z "${RCC_SECRETS-}" ] || printf 'export RCC_SECRETS=%s\n' "$(quoted "$RCC_SECRETS")"
         # The home is that of the node.
@@ -145,7 +145,7 @@ run() {
     runs_on=$1
     shift
     on "$runs_on" '
-        [ -x "$install/$build/run.sh" ] || { echo "this build is not here"; exit 1; }
+        [ -x "$install/$build/run.sh" ] || { echo "this build is not on $node"; exit 1; }
         exec "$install/$build/run.sh" "$@" </dev/null
     ' "$@"
 }
@@ -398,7 +398,8 @@ status() {
     for rank in $ranks; do
         run "$rank" status || result=1
     done
-    if served; then echo 'the group serves'; fi
+    # Where a rank does not run, what answers may be another build, or what is left of this one.
+    [ "$result" -ne 0 ] || ! served || echo 'the group serves'
     return "$result"
 }
 

@@ -56,6 +56,16 @@ def test_hello_comes_up_answers_and_leaves_nothing(built: Path, podman: Podman, 
     assert _answer(port) is None
 
 
+def test_hello_ends_as_its_server_does(built: Path, podman: Podman) -> None:
+    script = Path(os.path.realpath(built)) / "shell/localhost/files/carried/serve.sh"
+    words = ["run", "--rm", "--env", "GREETING=x", "--mount", f"type=bind,source={script},target=/serve.sh,readonly"]
+    words += ["--entrypoint", "/bin/sh", "localhost/rcc-hello:1", "/serve.sh", "no port"]
+    done = subprocess.run([podman.docker, *words], capture_output=True, check=False)
+
+    assert b"bad" in done.stderr, done.stderr
+    assert done.returncode != 0
+
+
 def _answer(port: str) -> bytes | None:
     """What it says, or None where nobody listens: `up` starts the container and does not wait for its process."""
     try:

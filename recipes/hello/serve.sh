@@ -9,5 +9,6 @@ printf 'ok\n' > /tmp/www/health
 # The first process of a container ends on a signal only if it says so itself.
 httpd -f -p "$1" -h /tmp/www &
 server=$!
-trap 'kill "$server"' INT TERM
-wait "$server" || :
+asked=
+trap 'asked=yes; kill "$server"' INT TERM
+wait "$server" || [ -n "$asked" ]

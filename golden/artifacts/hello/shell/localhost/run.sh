@@ -9,7 +9,7 @@ set -eu
 umask 022
 
 id='hello'
-plan='sha256:3aca47bae523854452b6cf1e610726379f1cda304302e3531a7cb708e353cb66'
+plan='sha256:45628a3d2500709f85f000d65361d98e3ef0b0c3177932a4550e48b0d0491587'
 rank='0'
 node='localhost'
 name='hello-rank0'
@@ -34,7 +34,7 @@ container() {
     set -- "$@" \
         --label 'dev.rcc.id=hello' \
         --label 'dev.rcc.image=localhost/rcc-hello:1' \
-        --label 'dev.rcc.plan=sha256:3aca47bae523854452b6cf1e610726379f1cda304302e3531a7cb708e353cb66' \
+        --label 'dev.rcc.plan=sha256:45628a3d2500709f85f000d65361d98e3ef0b0c3177932a4550e48b0d0491587' \
         --label 'dev.rcc.ports=8642' \
         --label 'dev.rcc.rank=0' \
         --label 'dev.rcc.target=shell'

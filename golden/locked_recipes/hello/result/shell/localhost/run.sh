@@ -9,7 +9,7 @@ set -eu
 umask 022
 
 id='hello'
-plan='sha256:94ee99385d61c9709b99792f96173836b8e9b2abe7485801633a9a94c1a164a1'
+plan='sha256:2b25aede3606d939894949fb846b417824bde6258d6d271eb67c6ea6e86f027f'
 rank='0'
 node='localhost'
 name='hello-rank0'
@@ -34,7 +34,7 @@ container() {
     set -- "$@" \
         --label 'dev.rcc.id=hello' \
         --label 'dev.rcc.image=localhost/rcc-hello:1' \
-        --label 'dev.rcc.plan=sha256:94ee99385d61c9709b99792f96173836b8e9b2abe7485801633a9a94c1a164a1' \
+        --label 'dev.rcc.plan=sha256:2b25aede3606d939894949fb846b417824bde6258d6d271eb67c6ea6e86f027f' \
         --label 'dev.rcc.ports=8642' \
         --label 'dev.rcc.rank=0' \
         --label 'dev.rcc.target=shell'

@@ -43,6 +43,14 @@ def test_a_duration_that_cannot_be_is_told_with_one_that_can(line: str, expected
     assert linted(tmp_path, f"{CUSTOM}port = 1\n{line}\n") == [expected]
 
 
+@pytest.mark.parametrize("user", ["2147483648", "1:2147483648", "9999999999"])
+def test_a_user_that_no_system_has(user: str, tmp_path: Path) -> None:
+    assert linted(tmp_path, f'{CUSTOM}user = "{user}"\n') == [
+        f"RCC203 `user` must be of numbers up to 2147483647, not `{user}` | None"
+    ]
+    assert linted(tmp_path, f'{CUSTOM}user = "2147483647:0"\n') == []
+
+
 @pytest.mark.parametrize(("written", "mended"), [("90", '"90s"'), ('"90"', '"90s"'), ('"1500ms"', '"2s"')])
 def test_the_fix_of_a_duration_is_one(written: str, mended: str, tmp_path: Path) -> None:
     assert linted(tmp_path, f"{CUSTOM}stop_grace = {written}\n", "--fix", "--unsafe-fixes") == []

@@ -164,6 +164,21 @@ device = string(
 capability = string(r"[A-Z_]+", "a capability such as `IPC_LOCK`", hint="write its name in capitals, as in `SYS_NICE`")
 limit_name = string(r"[a-z]+", "a limit's name such as `nofile`", like="memlock")
 
+_user = string(r"[0-9]{1,10}(:[0-9]{1,10})?", "`uid` or `uid:gid`, in numbers", like="1000:1000")
+
+
+def user(value: Any, path: Path, problems: Problems) -> Any:
+    """Numbers for `uid` and `gid`, none larger than docker and Kubernetes take."""
+    before = len(problems)
+    _user(value, path, problems)
+    if len(problems) == before and any(int(one) > LARGEST_ID for one in value.split(":")):
+        message = f"`{dotted(path)}` must be of numbers up to {LARGEST_ID}, not `{shown(value)}`"
+        problems.append(Problem(path, "RCC203", message))
+    return value
+
+
+LARGEST_ID = 2**31 - 1
+
 MODELS = {"id": further_id, "model": model, "revision": revision}
 EXTRA_MOUNTS = {"host": raw, "container": raw, "read_only": boolean, "sha256": sha256}
 STAGING = {
@@ -216,7 +231,7 @@ RECIPE = {
     "cap_add": array(capability),
     "ulimits": mapping(limit, limit_name),
     "stop_grace": duration_of(0),
-    "user": string(r"[0-9]+(:[0-9]+)?", "`uid` or `uid:gid`, in numbers", like="1000:1000"),
+    "user": user,
     "entrypoint": array(raw, least=1),
     "args": raws,
     "extends": either(array(text, least=1), text, (list,)),

@@ -51,6 +51,39 @@ def test_a_user_that_no_system_has(user: str, tmp_path: Path) -> None:
     assert linted(tmp_path, f'{CUSTOM}user = "2147483647:0"\n') == []
 
 
+MANY = "9" * 6000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"port = {MANY}",
+        f"port = 0x{'f' * 6000}",
+        f"measured = {{ a = 0o{'7' * 9000} }}",
+        f'user = "{MANY}"',
+        f'shm_size = "{MANY}g"',
+        f'stop_grace = "0.{MANY}s"',
+        f'requires_rcc = ">={MANY}"',
+        f'args = ["--port", "{MANY}", "--json", "[{MANY}]"]',
+        f'env = {{ NCCL_BUFFSIZE = "{MANY}", NCCL_IB_GID_INDEX = "0x{MANY}" }}',
+        f'env = {{ NCCL_IB_ADDR_RANGE = "10.0.0.0/{MANY}" }}',
+        f'env = {{ NCCL_IB_ADDR_RANGE = "{MANY}.0.0.0/8" }}',
+        f'env = {{ NCCL_IB_SUBNET_AWARE_ROUTING = "1", NCCL_IB_SUBNET_PREFIX_LEN = "{MANY}" }}',
+    ],
+    ids=lambda line: line[:30],
+)
+def test_a_number_of_any_length_is_no_bug(line: str, tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text(f"{CUSTOM}{line}\n")
+    for command in (["lint"], ["plan"], ["plan", "--show", "document"], ["fmt", "--check"]):
+        ran = call_rcc(*command, "r.toml", cwd=tmp_path)
+
+        assert ran.code in (0, 1), ran.text
+
+
+def test_what_looks_like_a_long_integer_in_a_text_is_a_text(tmp_path: Path) -> None:
+    assert linted(tmp_path, f'# 0x{"f" * 6000}\n{CUSTOM}description = "0x{"f" * 6000}"\n') == []
+
+
 @pytest.mark.parametrize(("written", "mended"), [("90", '"90s"'), ('"90"', '"90s"'), ('"1500ms"', '"2s"')])
 def test_the_fix_of_a_duration_is_one(written: str, mended: str, tmp_path: Path) -> None:
     assert linted(tmp_path, f"{CUSTOM}stop_grace = {written}\n", "--fix", "--unsafe-fixes") == []

@@ -175,6 +175,13 @@ SYNTAX = [
     ("a = 2026-13-01", "`2026-13-01` is no date or time", "2026-13-01", "2026-01-31"),
     ("a = 2026-02-30", "`2026-02-30` is on no calendar", "2026-02-30", "the day and the month"),
     ("a = " + "9" * 5_000, "an integer of 5000 digits is longer than rcc reads", "9" * 5_000, "quotes"),
+    (
+        "a = -" + "9_" * 5_000 + "9",
+        "an integer of 5001 digits is longer than rcc reads",
+        "-" + "9_" * 5_000 + "9",
+        "quotes",
+    ),
+    ("a = 0x" + "f" * 5_000, "an integer of 5000 digits is longer than rcc reads", "0x" + "f" * 5_000, "quotes"),
     ("port 30000", "`=` is missing after the key `port`", "30000", "write `port = 30000`"),
     ("port: 30000", "`:` stands after the key `port`", ":", "`=` between key and value"),
     ("my key = 1", "`=` is missing after the key `my`", "key", "quotes"),

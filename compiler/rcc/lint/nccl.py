@@ -150,7 +150,9 @@ def _is_range(text: str) -> bool:
 def _is_ipv4(address: str, length: str) -> bool:
     numbers = [*address.split("."), length]
     plain = all(one.isascii() and one.isdigit() and (one == "0" or one[0] != "0") for one in numbers)
-    return plain and len(numbers) == 5 and all(int(one) <= 255 for one in numbers) and int(length) <= 32
+    return (
+        plain and len(numbers) == 5 and all(len(one) <= 3 and int(one) <= 255 for one in numbers) and int(length) <= 32
+    )
 
 
 def check_subnet_prefix_length(variables: Variables) -> Iterator[Finding]:

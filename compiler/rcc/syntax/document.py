@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +11,7 @@ import tomli
 from rcc.diagnostic import Edit, Finding, Findings, Fix, Label, finding, first_ones, has_errors
 from rcc.source import Path, Place, Source, Span, whole
 from rcc.syntax.errors import DuplicateKeyError, TomlError, TooDeepError
-from rcc.syntax.scan import check_depth
+from rcc.syntax.scan import LONGEST_INTEGER, check_depth
 
 if TYPE_CHECKING:
     from rcc.syntax.tree import Tree
@@ -79,7 +80,22 @@ def read_with_duplicates(name: str, data: bytes) -> tuple[Document | None, Findi
     except (ValueError, RecursionError) as error:
         document, found = _explain(source, error)
         return document, (*marked, *found)
-    return Document(source, values), marked
+    found = _check_integers(source)
+    return (None if found else Document(source, values)), (*marked, *found)
+
+
+def _check_integers(source: Source) -> Findings:
+    """Refuses what tomli reads and Python cannot write in decimal: integers of other bases, without end."""
+    marked = any(mark in source.text for mark in ("0x", "0o", "0b"))
+    if not marked or not re.search(rf"0[xob][0-9A-Fa-f_]{{{LONGEST_INTEGER}}}", source.text):
+        return ()
+    from rcc.syntax.tree import parse_flat  # what looks like one may stand in a string or a comment: the tree knows
+
+    try:
+        parse_flat(source.text).values()
+    except TomlError as error:
+        return (_report(source, error),)
+    return ()
 
 
 def _not_utf8(name: str, data: bytes, error: UnicodeDecodeError) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time, timedelta, timezone
 
+from rcc.syntax.scan import LONGEST_INTEGER
 from rcc.syntax.strings import decode
 
 Scalar = str | bool | int | float | date | datetime | time
@@ -25,6 +26,8 @@ def read_scalar(raw: str) -> Scalar:
     if ":" in raw or _DATE.match(raw):
         return _read_date_time(raw)
     if raw[:2] in ("0x", "0o", "0b"):
+        if len(raw) > LONGEST_INTEGER:
+            raise ValueError
         return int(raw, 0)
     if any(mark in raw for mark in ".eEn"):
         return float(raw)

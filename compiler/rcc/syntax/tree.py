@@ -214,8 +214,9 @@ def _scalar_value(token: Token) -> Any:
         return read_scalar(source)
     except ValueError:
         pass
-    if source.isdigit() or source[1:].isdigit():
-        message, help = f"an integer of {len(source)} digits is longer than rcc reads", "put it in quotes"
+    digits = re.sub("^[+-]?(0[xob])?|_", "", source)
+    if digits.isalnum():
+        message, help = f"an integer of {len(digits)} digits is longer than rcc reads", "put it in quotes"
     else:
         message, help = f"`{source}` is on no calendar", "look at the day and the month"
     raise TomlError(message, span_of(token), help=help)

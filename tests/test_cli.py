@@ -73,6 +73,23 @@ def test_a_missing_recipe_ends_with_2(command: str, tmp_path: Path) -> None:
     assert "`nowhere.toml`" in ran.err
 
 
+@pytest.mark.parametrize("command", ["build", "plan", "lint"])
+def test_of_a_recipe_where_nothing_can_be_looked_at_the_recipe_is_named(command: str, tmp_path: Path) -> None:
+    ran = call_rcc(command, f"{'x' * 300}/recipe.toml", cwd=tmp_path)
+
+    assert ran.code == 2
+    assert "error[RCC007]: cannot read `x" in ran.text
+    assert ".git" not in ran.text
+
+
+def test_an_empty_place_for_the_result_is_not_no_place(tmp_path: Path) -> None:
+    ran = call_rcc("build", HELLO, "-t", "shell", "-o", "", cwd=tmp_path)
+
+    assert ran.code == 1
+    assert "RCC1101" in ran.err
+    assert not (tmp_path / "result").is_symlink()
+
+
 def test_a_working_folder_that_is_gone_is_named(tmp_path: Path) -> None:
     (tmp_path / "gone").mkdir()
     script = f"cd gone && rmdir ../gone && exec {sys.executable} {RCC} build x"

@@ -92,7 +92,9 @@ def test_an_unknown_topology() -> None:
     ],
 )
 def test_an_empty_option_is_not_no_option(options: Options, expected: str) -> None:
-    assert refused(FOUR_RANKS, FOUR_NODES, options) == [expected]
+    recipe = FOUR_RANKS + '[env]\nHF = "{{ hf }}/hub"\n'
+
+    assert refused(recipe, FOUR_NODES, options) == [expected], "and of what comes of it nothing is said"
 
 
 def test_the_topology_is_the_command_line_s_else_the_recipe_s_else_the_cluster_s() -> None:

@@ -75,8 +75,8 @@ def command(
     options, mode = from_chosen(chosen), Mode(copy, only_check, rebuild)
     targets = target_names(target)
     if recipe is not None:
-        jobs: tuple[Build, ...] = (Build(recipe, cluster, targets, out or DEFAULT_OUT),)
-    elif cluster or out or targets:
+        jobs: tuple[Build, ...] = (Build(recipe, cluster, targets, DEFAULT_OUT if out is None else out),)
+    elif cluster or out is not None or targets:
         raise click.UsageError("`-c`, `-t` and `-o` are about one recipe: name it.")
     else:
         jobs, found = jobs_of_settings()

@@ -38,10 +38,10 @@ def cluster_path(recipe: str, option: str | None) -> str | None:
         return stated
     folder = os.path.dirname(recipe)
     above = list(folders_above(Path(folder).resolve()))
-    if not (above[-1] / ".git").exists():
+    if not os.path.exists(above[-1] / ".git"):
         above = above[:1]
     for one in above:
-        if (one / CLUSTER).is_file():
+        if os.path.isfile(one / CLUSTER):
             beside = os.path.join(folder, CLUSTER)
             return beside if one == above[0] else _from_here(one / CLUSTER, recipe)
     return None

@@ -37,7 +37,7 @@ CLUSTER = """\
 
 name = "my-cluster"
 hf_cache = "/srv/huggingface"  # on every node; has hub/ below it
-hardware = "cuda"              # or "dgx-spark", "cpu", or a profile of your own under [hardware.<name>]
+hardware = "cuda"              # or "dgx-spark", "cpu"; in its place a profile of your own: [hardware.<name>]
 ssh_user = "spark"
 
 [[nodes]]

@@ -59,7 +59,7 @@ def find_settings(start: str = ".") -> tuple[Settings | None, Findings]:
     """The nearest settings at or above a folder, up to one with `.git` in it; None where there are none."""
     for folder in folders_above(Path(start).resolve()):
         for name, table in _PLACES:
-            if (folder / name).is_file():
+            if os.path.isfile(folder / name):
                 settings, found = _read(os.path.relpath(folder / name), table)
                 if settings or found:
                     return settings, found
@@ -82,10 +82,10 @@ def _read(path: str, table: tuple[str, ...]) -> tuple[Settings | None, Findings]
 
 
 def folders_above(start: Path) -> Iterator[Path]:
-    """A folder and those above it, up to one with `.git` in it."""
+    """A folder and those above it, up to one with `.git` in it. What cannot be looked at is not there."""
     for folder in (start, *start.parents):
         yield folder
-        if (folder / ".git").exists():
+        if os.path.exists(folder / ".git"):
             return
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from rcc.cluster.model import ClusterFile, Hardware, Node
@@ -10,7 +11,9 @@ from rcc.engines.model import Engine
 from rcc.engines.registry import EngineError, find_engine
 from rcc.lock.model import Lock
 from rcc.quick import dataclass
+from rcc.recipe.keys import ABSOLUTE
 from rcc.recipe.model import Raw, RecipeFile
+from rcc.recipe.paths import is_system_folder, system_folder
 from rcc.resolve.blocks import Carried
 from rcc.resolve.model import Options, ResolvedModel
 from rcc.resolve.nodes import choose_hardware, choose_nodes, choose_topology
@@ -42,11 +45,24 @@ def choose(
     (topology, profile), of_topology = choose_topology(file, cluster, options)
     hardware, of_hardware = choose_hardware(cluster)
     engine, of_engine = _choose_engine(file)
-    found = [*found, *of_topology, *of_hardware, *of_engine]
+    found = [*found, *of_topology, *of_hardware, *of_engine, *_hf_cache(options.hf_cache)]
     if found or hardware is None or engine is None:
         return None, found
     models = resolve_models(file, lock)
     return Chosen(file, cluster, lock, options, carried, engine, hardware, nodes, topology, profile, models), []
+
+
+def _hf_cache(stated: str | None) -> list[Finding]:
+    """The command line's folder is held to what a cluster file's is; of what would come of it nothing is said."""
+    if stated is None:
+        return []
+    if not re.fullmatch(ABSOLUTE, stated):
+        help = "name the folder that has `hub/` below it"
+        return [finding("RCC306", f"`--hf-cache` needs an absolute path, not `{stated}`", help=help)]
+    if is_system_folder(stated):
+        message, help = system_folder(stated)
+        return [finding("RCC711", f"`--hf-cache`: {message}", help=help)]
+    return []
 
 
 def _choose_engine(file: RecipeFile) -> tuple[Engine | None, list[Finding]]:

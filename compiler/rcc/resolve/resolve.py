@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from rcc.cluster.model import ClusterFile
 from rcc.diagnostic import Finding, Findings, Severity, finding, has_errors, in_order
 from rcc.engines.model import Health
 from rcc.lock.model import Lock
-from rcc.recipe.keys import ABSOLUTE
 from rcc.recipe.model import RecipeFile
-from rcc.recipe.paths import is_system_folder, system_folder
 from rcc.resolve.blocks import Carried
 from rcc.resolve.checks import check_flags, check_world, ports
 from rcc.resolve.chosen import Chosen, choose
@@ -65,12 +62,6 @@ def _once_a_place(found: Iterable[Finding]) -> list[Finding]:
 def _check_cache(chosen: Chosen, ranks: Iterable[ResolvedRank]) -> list[Finding]:
     """A Hub model needs the cache that it lies in."""
     for one in ranks:
-        if one.hf_cache is not None and not re.fullmatch(ABSOLUTE, one.hf_cache):
-            help = "name the folder that has `hub/` below it"
-            return [finding("RCC306", f"`--hf-cache` needs an absolute path, not `{one.hf_cache}`", help=help)]
-        if one.hf_cache is not None and is_system_folder(one.hf_cache):
-            message, help = system_folder(one.hf_cache)
-            return [finding("RCC711", f"`--hf-cache`: {message}", help=help)]
         if one.hf_cache is None and needs_hub(chosen.models, one.staging):
             message = f"node `{one.node.name}` has no `hf_cache`, and the recipe serves a model of the Hub"
             help = "add `hf_cache`, the folder that has `hub/` below it, to the cluster file"

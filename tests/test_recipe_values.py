@@ -51,6 +51,46 @@ def test_a_user_that_no_system_has(user: str, tmp_path: Path) -> None:
     assert linted(tmp_path, f'{CUSTOM}user = "2147483647:0"\n') == []
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            'cap_add = ["CAP_BPF"]',
+            "RCC205 `cap_add[0]` must be a capability such as `IPC_LOCK`, not `CAP_BPF` | did you mean `BPF`?",
+        ),
+        (
+            'cap_add = ["sys_nise"]',
+            "RCC205 `cap_add[0]` must be a capability such as `IPC_LOCK`, not `sys_nise` | did you mean `SYS_NICE`?",
+        ),
+        (
+            "ulimits = { nofiles = 1 }",
+            "RCC205 `ulimits.nofiles` must be a limit's name such as `nofile`, not `nofiles` | did you mean `nofile`?",
+        ),
+        (
+            "ulimits = { nofile = { soft = 2, hard = 1 } }",
+            "RCC203 `ulimits.nofile` has a soft limit above its hard one | write the hard one, or a lower one",
+        ),
+        (
+            "ulimits = { stack = { soft = -1, hard = 1 } }",
+            "RCC203 `ulimits.stack` has a soft limit above its hard one | write the hard one, or a lower one",
+        ),
+    ],
+)
+def test_what_docker_would_refuse_on_the_node_is_refused_here(line: str, expected: str, tmp_path: Path) -> None:
+    assert linted(tmp_path, f"{CUSTOM}{line}\n") == [expected]
+    hardware = f'[hardware.own]\n{line}\n[[nodes]]\nname = "a"\n'
+    (tmp_path / "cluster.toml").write_text(hardware)
+    (one,) = call_rcc("lint", "cluster.toml", "--format", "json", cwd=tmp_path).json()["findings"]
+
+    assert f"{one['code']} {one['message']} | {one['help']}" == expected.replace("`", "`hardware.own.", 1)
+
+
+def test_limits_and_capabilities_that_docker_takes(tmp_path: Path) -> None:
+    limits = "ulimits = { memlock = -1, nofile = { soft = 1, hard = -1 }, stack = { soft = -1, hard = -1 }, nproc = 5 }"
+
+    assert linted(tmp_path, f'{CUSTOM}{limits}\ncap_add = ["SYS_NICE", "ALL"]\n') == []
+
+
 MANY = "9" * 6000
 
 

@@ -53,10 +53,16 @@ def _table(path: str, schema: Schema, definitions: Schema) -> Iterator[str]:
         yield from _table(where, inner, definitions)
 
 
+_FEW = 10
+"""So many values are told one by one."""
+
+
 def _kind(schema: Schema, definitions: Schema) -> tuple[str, Schema | None]:
     """What a value is, in words, and the table of keys inside it, if it has one."""
     schema = _resolved(schema, definitions)
     if "enum" in schema:
+        if len(schema["enum"]) > _FEW:
+            return "string", None  # a reader knows, or asks an editor
         return " or ".join(f"`{_shown(one)}`" for one in schema["enum"]), None
     choices: list[Schema] = schema.get("anyOf") or schema.get("oneOf") or []
     if choices:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -21,6 +22,7 @@ from rcc.recipe.shape import (
     free,
     integer,
     kind_of,
+    known,
     mapping,
     record,
     shown,
@@ -153,7 +155,21 @@ sha256 = string(
     r"[0-9a-f]{64}", "64 hexadecimal digits in lower case", hint="write what `sha256sum` prints of the file"
 )
 port = integer(1, 65535)
-limit = either(integer(-1), record(pair, {"soft": integer(-1), "hard": integer(-1)}, ("soft", "hard")), (int,))
+_limit = either(integer(-1), record(pair, {"soft": integer(-1), "hard": integer(-1)}, ("soft", "hard")), (int,))
+
+
+def limit(value: Any, path: Path, problems: Problems) -> Any:
+    """One number, or two of which the soft one is not above the hard one; -1 is above all."""
+    before = len(problems)
+    made = _limit(value, path, problems)
+    if len(problems) == before and isinstance(made, tuple):
+        soft, hard = (one if one >= 0 else math.inf for one in made)
+        if soft > hard:
+            message = f"`{dotted(path)}` has a soft limit above its hard one"
+            problems.append(Problem((*path, "soft"), "RCC203", message, "write the hard one, or a lower one"))
+    return made
+
+
 env_name = string(ENV_NAME, "a name without `=` and control characters", hint="use letters, digits and `_`")
 _variables = mapping(raw, env_name)
 device = string(
@@ -161,8 +177,21 @@ device = string(
     "a device such as `/dev/fuse`",
     hint="write its path from `/` on, without `.`, `..`, doubled or trailing slashes",
 )
-capability = string(r"[A-Z_]+", "a capability such as `IPC_LOCK`", hint="write its name in capitals, as in `SYS_NICE`")
-limit_name = string(r"[a-z]+", "a limit's name such as `nofile`", like="memlock")
+_CAPABILITIES = """
+ALL AUDIT_CONTROL AUDIT_READ AUDIT_WRITE BLOCK_SUSPEND BPF CHECKPOINT_RESTORE CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER
+FSETID IPC_LOCK IPC_OWNER KILL LEASE LINUX_IMMUTABLE MAC_ADMIN MAC_OVERRIDE MKNOD NET_ADMIN NET_BIND_SERVICE
+NET_BROADCAST NET_RAW PERFMON SETFCAP SETGID SETPCAP SETUID SYSLOG SYS_ADMIN SYS_BOOT SYS_CHROOT SYS_MODULE SYS_NICE
+SYS_PACCT SYS_PTRACE SYS_RAWIO SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG WAKE_ALARM
+"""
+_LIMITS = "core cpu data fsize locks memlock msgqueue nice nofile nproc rss rtprio rttime sigpending stack"
+CAPABILITIES, LIMITS = tuple(_CAPABILITIES.split()), tuple(_LIMITS.split())
+"""What Linux has, and docker takes: others fail only on the node."""
+capability = known(
+    CAPABILITIES, "a capability such as `IPC_LOCK`", "write its name as Linux has it, without `CAP_`", "CAP_"
+)
+limit_name = known(
+    LIMITS, "a limit's name such as `nofile`", "docker knows `memlock`, `nofile`, `nproc`, `stack` and a few more"
+)
 
 _user = string(r"[0-9]{1,10}(:[0-9]{1,10})?", "`uid` or `uid:gid`, in numbers", like="1000:1000")
 

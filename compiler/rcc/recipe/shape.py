@@ -180,6 +180,21 @@ def choice(*values: str) -> Shape:
     return shape
 
 
+def known(names: tuple[str, ...], what: str, hint: str, prefix: str = "") -> Shape:
+    """One of many names, of which messages name the nearest alone; `prefix` is one that others write before them."""
+
+    def shape(value: Any, path: Path, problems: Problems) -> Any:
+        if type(value) is not str:
+            _wrong_type(value, path, "a string", problems)
+        elif value not in names:
+            near = nearest_name(value.upper().removeprefix(prefix) if prefix else value, names)
+            help = f"did you mean `{near}`?" if near else hint
+            problems.append(Problem(path, "RCC205", f"`{dotted(path)}` must be {what}, not `{shown(value)}`", help))
+        return value
+
+    return shape
+
+
 def either(first: Shape, second: Shape, types: tuple[type, ...]) -> Shape:
     """The first shape for values of the given types, the second for all others."""
     return lambda value, path, problems: (first if type(value) in types else second)(value, path, problems)

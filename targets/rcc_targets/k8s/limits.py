@@ -203,6 +203,11 @@ def _home(kind: str, path: str, about: Path) -> Finding:
     )
 
 
+def _pair(limit: int | tuple[int, int]) -> str:
+    """A limit as docker's command line has it."""
+    return str(limit) if isinstance(limit, int) else "{}:{}".format(*limit)
+
+
 def _process_limits(plan: Plan) -> Iterator[Finding]:
     for rank in plan.ranks:
         container = rank.container
@@ -210,7 +215,7 @@ def _process_limits(plan: Plan) -> Iterator[Finding]:
             if name != "memlock" or "IPC_LOCK" not in container.cap_add:
                 yield finding(
                     "RCC1023",
-                    f"Kubernetes sets no limit `{shown(name)}`; {shown(str(limit))} is left to the nodes",
+                    f"Kubernetes sets no limit `{shown(name)}`; {_pair(limit)} is left to the nodes",
                     help="set it as a default of the nodes' container engine",
                     about=of_container(rank, "ulimits", name),
                 )

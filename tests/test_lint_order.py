@@ -40,7 +40,7 @@ def underlined(text: str, one: dict[str, Any]) -> str:
         (ENV + "read_only = true\n", "RCC102", "read_only", "[env]"),
         (MOUNT + 'contains = "x"\n', "RCC102", "contains", "[[extra_mounts]]"),
         ("[healthcheck]\npath = '/'\ncontainer = '/x'\n", "RCC102", "container", "[healthcheck]"),
-        ("[ulimits]\nnofile = 1\nport = 8000\n", "RCC108", "port", "[ulimits]"),
+        ("[ulimits]\nnofile = 1\nport = 8000\n", "RCC101", "port", "[ulimits]"),
         ("[measured]\nargs = ['x']\n", "RCC108", "args", "[measured]"),
         (ENV + 'host = "/srv/b"\n', "RCC108", "host", "[env]"),
     ],

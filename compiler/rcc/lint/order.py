@@ -87,7 +87,7 @@ def check_belongs_to_last(document: Document) -> Iterator[Finding]:
 def _free_tables(values: dict[str, Any], language: Language) -> Iterator[Path]:
     """Tables whose keys the author chooses, so that the reader takes a captured key for one of them."""
     if language.schema == "recipe":
-        yield from ((name,) for name in ("env", "measured", "ulimits") if isinstance(values.get(name), dict))
+        yield from ((name,) for name in ("env", "measured") if isinstance(values.get(name), dict))
         return
     yield ("vars",)
     for profile in values["nccl"] if isinstance(values.get("nccl"), dict) else ():
@@ -127,7 +127,7 @@ def _meant_owner(document: Document, path: Path, name: str, language: Language) 
         return "" if missing_at_top and name != "name" else None
     if path == ("env",):
         return "extra_mounts" if name in _OF_MOUNTS else None
-    return "" if missing_at_top and (name in _STRUCTURAL or path == ("ulimits",)) else None
+    return "" if missing_at_top and name in _STRUCTURAL else None
 
 
 def renamed(findings: Findings) -> Findings:

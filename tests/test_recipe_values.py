@@ -91,6 +91,21 @@ def test_limits_and_capabilities_that_docker_takes(tmp_path: Path) -> None:
     assert linted(tmp_path, f'{CUSTOM}{limits}\ncap_add = ["SYS_NICE", "ALL"]\n') == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'secrets = ["TOKEN"]',
+        'assert = [{ path = "/v", contains = "1" }]',
+        'staging = [{ kind = "snapshot", id = "a", src = "/a", dst = "/b" }]',
+    ],
+)
+def test_what_no_cluster_can_run_is_told_without_one(line: str, tmp_path: Path) -> None:
+    (one,) = linted(tmp_path, f"{CUSTOM}{line}\n")
+
+    assert one.startswith("RCC204 the image's own entrypoint is not known, and something must happen in the container")
+    assert linted(tmp_path, f'{CUSTOM}{line}\nentrypoint = ["run"]\n') == []
+
+
 MANY = "9" * 6000
 
 

@@ -117,7 +117,10 @@ def check_keys(file: RecipeFile, carried: Carried) -> Findings:
     split = recipe.staging and (recipe.pipeline_parallel_size > 1 or recipe.data_parallel_size > 1)
     pinned = any(mount.sha256 for mount in recipe.extra_mounts if mount.carried)
     unheard = recipe.healthcheck and not (recipe.port or engine_data(recipe.engine).get("port"))
-    if not (unheard or recipe.distributed_backend != "mp" or split or pinned):
+    entered = (
+        recipe.engine == "custom" and not recipe.entrypoint and (recipe.secrets or recipe.asserts or recipe.staging)
+    )
+    if not (unheard or recipe.distributed_backend != "mp" or split or pinned or entered):
         return ()
     from rcc.engines.registry import BUILT_IN, find_engine
     from rcc.resolve.keys import check_keys as of_keys

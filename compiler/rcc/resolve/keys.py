@@ -16,7 +16,18 @@ if TYPE_CHECKING:  # a clean lint must not import what reads locks
 
 def check_keys(file: RecipeFile, engine: Engine, carried: Carried) -> list[Finding]:
     """Everything that can be said of the recipe without a node."""
-    return [*_backend(file, engine), *_healthcheck(file, engine), *_rows(file), *_hashes(file, carried)]
+    entered = bool(file.recipe.secrets or file.recipe.asserts or file.recipe.staging)
+    found = [*_backend(file, engine), *_healthcheck(file, engine), *_rows(file), *_hashes(file, carried)]
+    return [*found, *unknown_command(file, engine, entered)]
+
+
+def unknown_command(file: RecipeFile, engine: Engine, entered: bool) -> Iterator[Finding]:
+    """What must happen in the container before the engine needs to know what the engine's command is."""
+    if entered and not file.recipe.entrypoint and not engine.command:
+        message = "the image's own entrypoint is not known, and something must happen in the container before it runs"
+        why = "secrets, asserts, staged data and late-bound values are seen to by a script that then runs the command"
+        help = "write the image's command as `entrypoint`"
+        yield finding("RCC204", message, file.place(("docker_image",)), notes=[why], help=help)
 
 
 def _backend(file: RecipeFile, engine: Engine) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from rcc.resolve.checks import check_flags, check_world, ports
 from rcc.resolve.chosen import Chosen, choose
 from rcc.resolve.collisions import check_collisions
 from rcc.resolve.environment import pinned_by_files, set_by_compiler, set_in_vain
-from rcc.resolve.keys import check_keys
+from rcc.resolve.keys import check_keys, unknown_command
 from rcc.resolve.model import Options, Resolved, ResolvedRank
 from rcc.resolve.models import needs_hub
 from rcc.resolve.pins import check_architectures, check_staged, resolve_image
@@ -46,7 +46,7 @@ def resolve(
     found += pinned_by_files(file, cluster, chosen.topology, ranks)
     found += _check_cache(chosen, ranks)
     found += _check_cache_dirs(chosen, ranks)
-    found += _check_entered(chosen, ranks)
+    found += unknown_command(file, chosen.engine, any(one.is_entered(file.recipe.secrets) for one in ranks))
     found = _once_a_place(found)
     return None if has_errors(found) else _resolved(chosen, tuple(ranks)), in_order(found)
 
@@ -80,17 +80,6 @@ def _check_cache_dirs(chosen: Chosen, ranks: Iterable[ResolvedRank]) -> list[Fin
             help = "name a folder on the node's own disk"
             found.append(finding("RCC706", message, place, help=help, severity=Severity.ERROR))
     return found
-
-
-def _check_entered(chosen: Chosen, ranks: Iterable[ResolvedRank]) -> list[Finding]:
-    """What must happen in the container before the engine needs to know what the engine's command is."""
-    recipe = chosen.file.recipe
-    if recipe.entrypoint or chosen.engine.command or not any(one.is_entered(recipe.secrets) for one in ranks):
-        return []
-    message = "the image's own entrypoint is not known, and something must happen in the container before it runs"
-    why = "secrets, asserts, staged data and late-bound values are seen to by a script that then runs the command"
-    help = "write the image's command as `entrypoint`"
-    return [finding("RCC204", message, chosen.file.place(("docker_image",)), notes=[why], help=help)]
 
 
 def _resolved(chosen: Chosen, ranks: tuple[ResolvedRank, ...]) -> Resolved:

@@ -61,6 +61,8 @@ def test_a_link_within_the_folder_is_followed(folder: Path) -> None:
         ("../outside", "`..` leads out of the recipe's folder"),
         ("sub/../../outside", "`..` leads out of the recipe's folder"),
         ("link", "it is a link that leads out of the recipe's folder"),
+        ("round", "too many levels of symbolic links"),
+        ("round/x", "too many levels of symbolic links"),
         ("linked/outside", "it is a link that leads out of the recipe's folder"),
         ("sub", "it is not a regular file"),
         ("pipe", "it is not a regular file"),
@@ -72,9 +74,19 @@ def test_anything_else_is_refused_with_the_reason(folder: Path, host: str, why: 
     (folder / "link").symlink_to("../outside")
     (folder / "linked").symlink_to("..")
     (folder / "large").write_bytes(b"x" * ((1 << 20) + 1))
+    (folder / "round").symlink_to("round")
     os.mkfifo(folder / "pipe")
     ran = build(folder, host)
 
     assert ran.code == 1, ran.text
     assert f"error[RCC701]: `{host}` cannot be carried: {why}\n" in ran.err
     assert not (folder.parent / "result").exists()
+
+
+def test_a_backslash_in_a_name_is_refused_where_the_name_stands(folder: Path) -> None:
+    (folder / r"back\slash").touch()
+    ran = build(folder, r"back\\slash")
+
+    assert ran.code == 1, ran.text
+    assert r"error[RCC701]: `back\slash` cannot be carried: its name holds a backslash" in ran.err
+    assert "recipe.toml:7:8" in ran.err

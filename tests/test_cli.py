@@ -82,6 +82,26 @@ def test_of_a_recipe_where_nothing_can_be_looked_at_the_recipe_is_named(command:
     assert ".git" not in ran.text
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("build round", 2),
+        ("plan round/recipe.toml", 2),
+        ("lint round/recipe.toml", 2),
+        (f"plan {HELLO} -c round", 2),
+        (f"build {HELLO} -t shell -o round", 1),
+        (f"build {HELLO} -t shell -o round/x", 1),
+        ("verify round/x", 2),
+        ("init round/x", 2),
+    ],
+)
+def test_a_link_to_itself_is_no_bug(arguments: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to("round")
+    ran = call_rcc(*arguments.split(), cwd=tmp_path)
+
+    assert ran.code == code, ran.text
+
+
 def test_an_empty_place_for_the_result_is_not_no_place(tmp_path: Path) -> None:
     ran = call_rcc("build", HELLO, "-t", "shell", "-o", "", cwd=tmp_path)
 

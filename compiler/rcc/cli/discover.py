@@ -37,7 +37,7 @@ def cluster_path(recipe: str, option: str | None) -> str | None:
     if stated:
         return stated
     folder = os.path.dirname(recipe)
-    above = list(folders_above(Path(folder).resolve()))
+    above = list(folders_above(Path(os.path.realpath(folder))))
     if not os.path.exists(above[-1] / ".git"):
         above = above[:1]
     for one in above:

@@ -28,10 +28,11 @@ class Disk:
         """A regular file below a folder, at most 1 MiB; raises CarriedError for anything else."""
         if ".." in relative.split("/"):
             raise CarriedError("`..` leads out of the recipe's folder")
-        path = Path(folder, relative)
+        if "\\" in relative:
+            raise CarriedError("its name holds a backslash, which not every system takes for a part of one")
         try:
-            real = path.resolve(strict=True)
-            if not real.is_relative_to(Path(folder).resolve()):
+            real = Path(os.path.realpath(os.path.join(folder, relative), strict=True))
+            if not real.is_relative_to(os.path.realpath(folder)):
                 raise CarriedError("it is a link that leads out of the recipe's folder")
             return _regular(real)
         except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -55,7 +56,7 @@ ATTRIBUTES = ("recipe.lock linguist-generated merge=binary", "*.recipe.lock ling
 def command(folder: str) -> int:
     """Write a first recipe.toml and cluster.toml into FOLDER (default: here), and .gitattributes for locks."""
     place = Path(folder)
-    name = proposed_id(str(place.resolve() / "recipe.toml"))
+    name = proposed_id(os.path.join(os.path.realpath(place), "recipe.toml"))
     texts = {place / "recipe.toml": RECIPE.format(id=name).encode(), place / "cluster.toml": CLUSTER.encode()}
     there = [path for path in texts if path.exists() or path.is_symlink()]
     if there:

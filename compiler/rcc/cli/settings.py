@@ -57,7 +57,7 @@ class Settings:
 
 def find_settings(start: str = ".") -> tuple[Settings | None, Findings]:
     """The nearest settings at or above a folder, up to one with `.git` in it; None where there are none."""
-    for folder in folders_above(Path(start).resolve()):
+    for folder in folders_above(Path(os.path.realpath(start))):
         for name, table in _PLACES:
             if os.path.isfile(folder / name):
                 settings, found = _read(os.path.relpath(folder / name), table)

@@ -19,7 +19,7 @@ SHOWN = 5
 
 def occupant(out: Path) -> tuple[Occupant | None, Findings]:
     """What is in the place of a result; None and why where it must not be replaced."""
-    if FOLDER in out.parent.resolve().parts:
+    if FOLDER in Path(os.path.realpath(out.parent)).parts:
         return None, (_refused(out, f"is inside of a folder `{FOLDER}`"),)
     if not os.path.lexists(out):
         return "nothing", ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def keep_plan(store: Store, plan: Plan) -> None:
 
 def kept_plan(result: Path, plan: str) -> dict[str, Any] | None:
     """The plan with this hash, as JSON values, if the store of a result still has it, unchanged."""
-    place = result.resolve()
+    place = Path(os.path.realpath(result))
     for root in (place.parent / FOLDER, place.parent.parent):
         try:
             values = json.loads((root / _FOLDER / _name(plan)).read_bytes())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,14 +27,16 @@ def verify(folder: Path) -> tuple[Manifest | None, Findings]:
     manifest, found = read_manifest(str(path), data)
     if manifest is None:
         return None, found
-    stored = folder.resolve().parent.name == "store" and folder.resolve().parent.parent.name == FOLDER
-    return manifest, (*_of_manifest(folder, data, manifest, stored), *_of_outputs(folder, manifest, stored))
+    place = Path(os.path.realpath(folder))
+    stored = place.parts[-3:-1] == (FOLDER, "store")
+    name = place.name if stored else None
+    return manifest, (*_of_manifest(folder, data, manifest, name), *_of_outputs(folder, manifest, stored))
 
 
-def _of_manifest(folder: Path, data: bytes, manifest: Manifest, stored: bool) -> Iterator[Finding]:
+def _of_manifest(folder: Path, data: bytes, manifest: Manifest, stored: str | None) -> Iterator[Finding]:
     """A store names a result by its manifest's hash; everywhere the outputs give the build's hash."""
     name = f"{key(data)}-{manifest.id}"
-    if build_hash(manifest.outputs) != manifest.build or (stored and folder.resolve().name != name):
+    if build_hash(manifest.outputs) != manifest.build or stored not in (None, name):
         yield _about("RCC1109", folder, NAME, "is not as it was written")
 
 

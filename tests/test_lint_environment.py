@@ -204,6 +204,16 @@ def test_recipe_and_profile_are_looked_at_together(tmp_path: Path) -> None:
     assert ran.out.count("RCC411") == 1
 
 
+@pytest.mark.parametrize(("engine", "variable"), [("sglang", "SGLANG_HOST_IP"), ("vllm", "VLLM_HOST_IP")])
+@pytest.mark.parametrize("form", ["[env]\n{} = '1'\n", "secrets = ['{}']\n"])
+def test_what_the_compiler_sets_for_each_rank(engine: str, variable: str, form: str, tmp_path: Path) -> None:
+    for name in (variable, "NODE_RANK", "NNODES"):
+        text = f'engine = "{engine}"\nrequired_nodes = 2\n' + form.format(name)
+        (tmp_path / "x.recipe.toml").write_text(completed(text))
+        found = call_rcc("lint", "--format", "json", "--select", "RCC401", "x.recipe.toml", cwd=tmp_path).json()
+        assert len(found["findings"]) == 1
+
+
 def test_each_problem_is_said_once_however_often_it_is_met(tmp_path: Path) -> None:
     (tmp_path / "cluster.toml").write_text(CLUSTER)
     (tmp_path / "x.recipe.toml").write_text(completed('[env]\nNODE_RANK = "1"\nNCCL_DEBUG = "LOUD"\n'))

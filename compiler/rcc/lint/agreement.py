@@ -29,6 +29,7 @@ def check(context: Context) -> Iterator[Finding]:
     yield from check_ipc_host_with_user(context)
     if context.recipe.env:
         yield from check_moved_cache(context)
+    if context.recipe.env or context.recipe.secrets:
         yield from check_set_by_compiler(context)
     if context.lock is None and context.recipe.staging and context.holds("staging."):
         yield from check_lock_missing(context)
@@ -90,16 +91,12 @@ def check_moved_cache(context: Context) -> Iterator[Finding]:
 
 def check_set_by_compiler(context: Context) -> Iterator[Finding]:
     """RCC401: the resolver's own finding, wherever a name of its list stands."""
-    own = {"NODE_RANK", "NNODES", engine_data(context.recipe.engine).get("address_variable")}
-    if own.isdisjoint(context.recipe.env):
+    address_variable = engine_data(context.recipe.engine).get("address_variable")
+    if {"NODE_RANK", "NNODES", address_variable}.isdisjoint((*context.recipe.env, *context.recipe.secrets)):
         return
-    from rcc.engines.registry import EngineError, find_engine
     from rcc.resolve.environment import set_by_compiler
 
-    try:
-        yield from set_by_compiler(context.file, find_engine(context.recipe.engine), ())
-    except EngineError:
-        return
+    yield from set_by_compiler(context.file, address_variable, ())
 
 
 def check_compiler_owned_flag(context: Context) -> Iterator[Finding]:

@@ -134,9 +134,9 @@ def choose_gid(node: Node, hardware: Hardware, nnodes: int, hca: str) -> str | i
     return "auto" if hardware.rdma and hca else "nccl"
 
 
-def set_by_compiler(file: RecipeFile, engine: Engine, gid_of_all: tuple[str | int, ...]) -> list[Finding]:
+def set_by_compiler(file: RecipeFile, address_variable: str | None, gid_of_all: tuple[str | int, ...]) -> list[Finding]:
     """A recipe that sets what the compiler sets per rank: the two would disagree on all ranks but one."""
-    own = _own(engine, file.recipe.required_nodes, any(index != "nccl" for index in gid_of_all))
+    own = _own(address_variable, file.recipe.required_nodes, any(index != "nccl" for index in gid_of_all))
     places = {name: file.place(("secrets", index)) for index, name in enumerate(file.recipe.secrets) if name in own}
     places |= {name: file.place(("env", name), "key") for name in file.recipe.env if name in own}
     return [
@@ -152,7 +152,7 @@ def set_in_vain(
     of_nodes = [(("nodes", cluster.cluster.nodes.index(rank.node), "env"), rank.node.env, [rank]) for rank in ranks]
     of_profile = [(("nccl", topology), cluster.cluster.nccl[topology], ranks)] if topology is not None else []
     for path, table, reached in (*of_profile, *of_nodes):
-        own = _own(engine, len(ranks), all(rank.gid_index != "nccl" for rank in reached))
+        own = _own(engine.address_variable, len(ranks), all(rank.gid_index != "nccl" for rank in reached))
         for name in table:
             if name in own:
                 message, place = f"`{name}` has no effect here", cluster.place((*path, name), "key")
@@ -160,11 +160,11 @@ def set_in_vain(
                 yield finding("RCC401", message, place, notes=notes, help="remove it", severity=severity)
 
 
-def _own(engine: Engine, nnodes: int, has_gid: bool) -> dict[str, str]:
+def _own(address_variable: str | None, nnodes: int, has_gid: bool) -> dict[str, str]:
     """The variables that the compiler sets per rank, each with why."""
     own = {"NODE_RANK": "the compiler sets it for each rank", "NNODES": "the compiler sets it from `required_nodes`"}
-    if engine.address_variable and nnodes > 1:
-        own[engine.address_variable] = "the compiler sets it from each node's `fabric`"
+    if address_variable and nnodes > 1:
+        own[address_variable] = "the compiler sets it from each node's `fabric`"
     if has_gid:
         own[GID_VARIABLE] = "each node has its own: `gid_index` in the cluster file decides it"
     return own

@@ -41,7 +41,7 @@ def resolve(
         resolved, of_rank = resolve_rank(chosen, rank)
         ranks.append(resolved)
         found += (*of_rank, *check_collisions(file, chosen.hardware, resolved))
-    found += set_by_compiler(file, chosen.engine, tuple(one.gid_index for one in ranks))
+    found += set_by_compiler(file, chosen.engine.address_variable, tuple(one.gid_index for one in ranks))
     found += set_in_vain(cluster, chosen.topology, chosen.engine, ranks)
     found += pinned_by_files(file, cluster, chosen.topology, ranks)
     found += _check_cache(chosen, ranks)

@@ -43,6 +43,9 @@ def underlined(text: str, one: dict[str, Any]) -> str:
         ("[ulimits]\nnofile = 1\nport = 8000\n", "RCC101", "port", "[ulimits]"),
         ("[measured]\nargs = ['x']\n", "RCC108", "args", "[measured]"),
         (ENV + 'host = "/srv/b"\n', "RCC108", "host", "[env]"),
+        ("[ulimits.stack]\nsoft = 1\nhard = 2\nport = 8000\n", "RCC101", "port", "[ulimits.stack]"),
+        ("[measured.today]\nargs = ['x']\n", "RCC108", "args", "[measured.today]"),
+        ("port = 1\n[healthcheck]\npath = '/'\n" + ENV + "timeout = '9s'\n", "RCC108", "timeout", "[env]"),
     ],
 )
 def test_a_captured_key_and_the_header_that_has_it(body: str, code: str, key: str, header: str, tmp_path: Path) -> None:
@@ -51,6 +54,41 @@ def test_a_captured_key_and_the_header_that_has_it(body: str, code: str, key: st
 
     assert (one["code"], underlined(text, one)) == (code, key)
     assert [underlined(text, label) for label in one["labels"]] == [header]
+
+
+HARDWARE = "[hardware.box]\ngpus = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("table", "line", "code"),
+    [
+        (HARDWARE, 'hf_cache = "/mnt/hf"', "RCC101"),
+        (HARDWARE, 'hca = "mlx5_0"', "RCC102"),
+        (HARDWARE + "[hardware.box.ulimits]\n", 'topology = "x"', "RCC101"),
+        (HARDWARE + "[hardware.box.ulimits.stack]\nsoft = 1\nhard = 2\n", 'hf_cache = "/mnt/hf"', "RCC101"),
+        (HARDWARE + "[hardware.box.env]\n", 'hf_cache = "/mnt/hf"', "RCC108"),
+        ("[nodes.env]\n", "gpus = 2", "RCC102"),
+        ("[nodes.env]\n", 'gid_index = "auto"', "RCC108"),
+        ("[nccl.x]\n", "gid_index = 3", "RCC102"),
+        ("[nccl.x]\n", 'hf_cache = "/mnt/hf"', "RCC108"),
+        ("[k8s.node_names]\n", 'ssh_user = "spark"', "RCC108"),
+    ],
+)
+def test_a_key_that_an_inner_table_of_a_cluster_captured(table: str, line: str, code: str, tmp_path: Path) -> None:
+    text = NODE + table + line + "\n"
+    (one,) = told(tmp_path, text, "cluster.toml")
+
+    assert (one["code"], underlined(text, one)) == (code, line.partition(" ")[0])
+    header = [one for one in table.splitlines() if one.startswith("[")][-1]
+    assert [underlined(text, label) for label in one["labels"]] == [header]
+
+
+def test_a_captured_key_is_not_put_into_quotes_where_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "cluster.toml").write_text(NODE + "[nodes.env]\nA = '1'\n# as the label says\ngpus = 2\n")
+    call_rcc("lint", "--fix", "cluster.toml", cwd=tmp_path)
+
+    assert tomli.loads((tmp_path / "cluster.toml").read_text())["nodes"][0]["gpus"] == 2
+    assert call_rcc("lint", "--strict", "cluster.toml", cwd=tmp_path).code == 0
 
 
 @pytest.mark.parametrize(
@@ -84,6 +122,13 @@ def test_tables_that_cannot_be_both(text: str, code: str, tmp_path: Path) -> Non
 
     assert one["code"] == code
     assert code == "RCC103" or one["labels"], "both places"
+
+
+def test_a_table_that_is_defined_twice_is_not_told_to_be_far_from_itself(tmp_path: Path) -> None:
+    health = "port = 1\n[healthcheck]\npath = '/'\n"
+    (one,) = told(tmp_path, completed(health + ENV + "[healthcheck]\nretries = 3\n"))
+
+    assert one["code"] == "RCC004"
 
 
 def test_a_sub_table_of_the_last_element(tmp_path: Path) -> None:

@@ -130,7 +130,19 @@ CLUSTER = {
     "vars": mapping(text),
     "k8s": record(K8sKeys, K8S),
 }
-LANGUAGE = Language("cluster", CLUSTER, {"nodes": NODE, "k8s": K8S})
+LANGUAGE = Language(
+    "cluster",
+    CLUSTER,
+    {"nodes": NODE, "k8s": K8S},
+    (
+        ("vars",),
+        ("nccl", None),
+        ("nodes", None, "env"),
+        ("nodes", None, "vars"),
+        ("hardware", None, "env"),
+        ("k8s", "node_names"),
+    ),
+)
 
 
 def _make(**values: Any) -> Cluster:

@@ -40,8 +40,8 @@ def check(document: Document, language: Language) -> Iterator[Finding]:
         yield from enough(check_scattered_table(document))
     if language.schema == "cluster":
         yield from check_belongs_to_last(document)
-    for path in _free_tables(document.values, language):
-        yield from check_absorbed_key(document, path, language)
+    for path, table in _free_tables(document.values, language):
+        yield from check_absorbed_key(document, path, table, language)
 
 
 def _may_be_scattered(text: str) -> bool:
@@ -84,29 +84,44 @@ def check_belongs_to_last(document: Document) -> Iterator[Finding]:
             yield finding("RCC104", message, place, labels=[label], help=help)
 
 
-def _free_tables(values: dict[str, Any], language: Language) -> Iterator[Path]:
+def _free_tables(values: dict[str, Any], language: Language) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Tables whose keys the author chooses, so that the reader takes a captured key for one of them."""
+    for pattern in language.free:
+        yield from _matching(values, pattern, ())
     if language.schema == "recipe":
-        yield from ((name,) for name in ("env", "measured") if isinstance(values.get(name), dict))
+        yield from _inner(values.get("measured"), ("measured",))
         return
-    yield ("vars",)
-    for profile in values["nccl"] if isinstance(values.get("nccl"), dict) else ():
-        yield ("nccl", profile)
     nodes = values.get("nodes")
-    for index, node in enumerate(nodes) if isinstance(nodes, list) else ():
-        yield from (("nodes", index, key) for key in ("env", "vars") if isinstance(node, dict) and key in node)
-    if isinstance(nodes, list) and nodes:
-        yield ("nodes", len(nodes) - 1)
+    if isinstance(nodes, list) and nodes and isinstance(nodes[-1], dict):
+        yield ("nodes", len(nodes) - 1), nodes[-1]
 
 
-def check_absorbed_key(document: Document, path: Path, language: Language) -> Iterator[Finding]:
+def _matching(value: Any, pattern: tuple[str | None, ...], path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The tables at the paths that a pattern stands for."""
+    if not pattern:
+        if isinstance(value, dict):
+            yield path, value
+    elif isinstance(value, list):
+        for index, one in enumerate(value if pattern[0] is None else ()):
+            yield from _matching(one, pattern[1:], (*path, index))
+    elif isinstance(value, dict):
+        for name in value if pattern[0] is None else {pattern[0]} & value.keys():
+            yield from _matching(value[name], pattern[1:], (*path, name))
+
+
+def _inner(table: Any, path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """The tables in a table, at every depth."""
+    for name, value in table.items() if isinstance(table, dict) else ():
+        if isinstance(value, dict):
+            yield (*path, name), value
+            yield from _inner(value, (*path, name))
+
+
+def check_absorbed_key(document: Document, path: Path, table: dict[str, Any], language: Language) -> Iterator[Finding]:
     """RCC108: nothing is wrong with the key where it stands, except that it means something else there."""
-    table: Any = document.values
-    for part in path:
-        table = table.get(part) if isinstance(table, dict) else table[part]
-    for name in table if isinstance(table, dict) else ():
-        if name not in language.keys and name not in _OF_MOUNTS:
-            continue
+    for name in table:
+        if not name.islower():
+            continue  # as the names of nearly all variables: no known key is written so
         owner = _meant_owner(document, path, name, language)
         if owner is not None:
             place = document.place((*path, name), "key")
@@ -124,9 +139,13 @@ def _meant_owner(document: Document, path: Path, name: str, language: Language) 
             others = document.values["nodes"][:-1]
             alone = others and not any(isinstance(one, dict) and name in one for one in others)
             return "" if missing_at_top and alone and name == "hf_cache" else None
-        return "" if missing_at_top and name != "name" else None
+        if missing_at_top and name != "name":
+            return ""
+        of_node = name in language.tables["nodes"] and (path[0] == "nccl" or path[-1] == "env")
+        return "nodes" if of_node and path[0] != "hardware" else None
     if path == ("env",):
-        return "extra_mounts" if name in _OF_MOUNTS else None
+        owners = (one for one, keys in language.tables.items() if name in keys and one in document.values)
+        return next(owners, "extra_mounts" if name in _OF_MOUNTS else None)
     return "" if missing_at_top and name in _STRUCTURAL else None
 
 

@@ -13,6 +13,7 @@ from rcc.syntax.document import Document
 
 # A finding of the first kind is no news where one of the others stands in the same line.
 _SAID_BETTER = {
+    "RCC106": ("RCC004", "RCC103", "RCC105"),
     "RCC108": ("RCC101", "RCC102"),
     "RCC407": ("RCC401", "RCC411"),
     "RCC411": ("RCC401", "RCC408"),

@@ -286,6 +286,7 @@ LANGUAGE = Language(
         "healthcheck": HEALTHCHECK,
         "assert": ASSERT,
     },
+    (("env",), ("measured",)),
 )
 
 

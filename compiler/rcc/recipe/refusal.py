@@ -13,6 +13,9 @@ from rcc.recipe.shape import IN_QUOTES, Language, Problem, dotted, missing_key, 
 from rcc.source import Path, Place
 from rcc.syntax.document import Part
 
+_OF_PROFILE = 3
+"""How long the path of a hardware profile's key is; what is deeper there may have been meant for the profile."""
+
 
 class Placed(Protocol):
     """Values that know where they stand: a document, or a recipe with its bases."""
@@ -135,13 +138,13 @@ def _owner(problem: Problem, language: Language) -> str | None:
 
 def _is_misplaced(problem: Problem, language: Language) -> bool:
     """Whether the key is wrong where it stands and known elsewhere."""
-    if problem.path[0] in language.tables:
-        return problem.code == "RCC201"
-    if len(problem.path) != 2:
-        return False
-    # In a table of the author's own keys a key of another table shows itself by its type alone.
-    elsewhere = problem.code == "RCC202" and any(problem.path[-1] in keys for keys in language.tables.values())
-    return problem.path[-1] in language.keys or elsewhere
+    at_top = problem.path[-1] in language.keys
+    if problem.code == "RCC201":
+        return at_top or problem.path[0] in language.tables or len(problem.path) == _OF_PROFILE
+    if language.is_free(problem.path[:-1]):
+        # In a table of the author's own keys a key of another table shows itself by its type alone.
+        return at_top or problem.code == "RCC202"
+    return at_top and len(problem.path) == 2 and problem.path[0] not in language.tables
 
 
 def _single_brackets(file: Placed, problem: Problem) -> Finding | None:

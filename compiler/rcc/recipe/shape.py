@@ -35,11 +35,23 @@ Shape = Callable[[Any, Path, Problems], Any]
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A kind of file: its schema's name, its top-level keys, and its tables of known keys."""
+    """A kind of file: its schema's name, its top-level keys, and its tables of known keys.
+
+    `free` are the tables whose keys are their author's own, so that one of the others goes unnoticed there; `None` in
+    such a path is any name or number.
+    """
 
     schema: str
     keys: Mapping[str, Shape]
     tables: Mapping[str, Mapping[str, Shape]]
+    free: tuple[tuple[str | None, ...], ...]
+
+    def is_free(self, table: Path) -> bool:
+        """Whether the table is one of the `free` ones."""
+        return any(
+            len(one) == len(table) and all(part is None or part == own for part, own in zip(one, table, strict=True))
+            for one in self.free
+        )
 
 
 LARGEST = 2**63 - 1

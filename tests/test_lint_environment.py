@@ -112,6 +112,8 @@ def told(folder: Path, env: str, *options: str, codes: str = "") -> list[tuple[s
         ('"A.B" = "x"', [("RCC405", '"A.B"')]),
         ('HF_HUB_CACHE = "/elsewhere"', [("RCC420", "HF_HUB_CACHE")]),
         ('HOME_DIR = "${HOME}/x"', [("RCC308", "${HOME}")]),
+        ('NCCL_IB_TC = "${CLASS}"', [("RCC411", '"${CLASS}"')]),
+        ('NCCL_DEBUG = "${LEVEL}"', [("RCC308", "${LEVEL}")]),
         ('PRICE = "costs $5 or US$"', []),
     ],
 )  # fmt: skip

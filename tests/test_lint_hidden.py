@@ -10,6 +10,7 @@ from tests.support.pages import completed
 
 OK = 'engine = "custom"\ndocker_image = "a/b@sha256:' + "a" * 64 + '"\nentrypoint = ["sh"]\n'
 NODES = '[[nodes]]\nname = "a"\nhost = "10.0.0.11"\n[[nodes]]\nname = "b"\nhost = "10.0.0.12"\n'
+STAGED = '[[staging]]\nkind = "snapshot"\nid = "s"\n'
 
 
 def told(folder: Path, text: str, *options: str, name: str = "x.recipe.toml") -> list[dict[str, Any]]:
@@ -98,12 +99,37 @@ def test_a_refused_value_hides_no_other_finding(text: str, expected: list[str], 
     assert codes(told(tmp_path, text)) == expected
 
 
+MOUNTS = '[[extra_mounts]]\nhost = "/a/hub"\ncontainer = "/x"\n[[extra_mounts]]\nhost = "/dev/b"\ncontainer = "/b"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (MOUNTS + 'sha256 = "0"\n', ["RCC205", "RCC605", "RCC706"]),
+        (MOUNTS + 'read_only = "true"\n', ["RCC202", "RCC605", "RCC706"]),
+        (f'{STAGED}src = "/a"\ndst = "/srv/a"\nmin_free = "10 gigs"\n', ["RCC205", "RCC804", "RCC805"]),
+        ('model = "a/b"\n[[models]]\nid = "D"\nmodel = "a/c"\n', ["RCC207", "RCC603", "RCC603"]),
+    ],
+)
+def test_a_refused_key_of_one_element_hides_nothing_of_the_others(
+    text: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert codes(told(tmp_path, OK + text)) == expected
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ('[[staging]]\nid = 3\n[env]\nA = "{{ staging.rows.layout }}"\n', ["RCC202", "RCC204", "RCC204", "RCC204"]),
         ('model = 3\nrevision = "main"\n', ["RCC202"]),
-        ('[[extra_mounts]]\nhost = "/a/hub"\ncontainer = "/x"\nread_only = "true"\n', ["RCC202"]),
+        ('[[extra_mounts]]\nhost = "/a/hub"\ncontainer = "/x"\nread_only = "true"\n', ["RCC202", "RCC605"]),
+        ('[[extra_mounts]]\nhost = "/a/b"\ncontainer = "/x"\nsha256 = "0"\n', ["RCC205"]),
+        (f'{STAGED}serve = 1\nsrc = "/a"\ndst = "/srv/a"\n', ["RCC202", "RCC805"]),
+        (
+            STAGED.replace("snapshot", "snapshots") + 'tiling = "floor"\nsrc = "/a"\ndst = "/a"\n',
+            ["RCC205", "RCC803", "RCC805"],
+        ),
+        ('[[models]]\nid = "d"\nmodel = "a/b"\nrevision = 3\n', ["RCC202"]),
         ('entrypoint = [3]\n[env]\nA = "$HOME"\n', ["RCC202"]),
     ],
 )

@@ -99,7 +99,7 @@ def _rules(
 
         topology = chosen_topology(cluster.cluster, file.recipe.topology)
     found = (*found, *check_rules(file, lock, cluster, topology, os.path.isfile), *check_keys(file, carried))
-    if cluster is not None and file.lost.isdisjoint(_DECIDING):
+    if cluster is not None and _DECIDING.isdisjoint(one.partition(".")[0] for one in file.lost):
         found = (*found, *_resolved(file, cluster, topology, None if has_errors(of_lock) else lock, carried))
     return lock, found, of_lock
 

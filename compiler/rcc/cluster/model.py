@@ -88,7 +88,7 @@ class Cluster:
 class ClusterFile:
     """A cluster and the file that it was read from; `document` is None for the built-in one-node cluster.
 
-    A linter gets a refused one as well: `lost` then names the top-level keys of which something could not be read.
+    A linter gets a refused one as well: `lost` then names the keys that could not be read, as `rcc.recipe.rest` does.
     """
 
     cluster: Cluster

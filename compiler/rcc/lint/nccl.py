@@ -51,6 +51,8 @@ def check_nccl_number(variables: Variables, name: str, text: str) -> Iterator[Fi
     help = f"write the number that is meant; for {read_number(text)} write `{read_number(text)}`"
     if name == "NCCL_IB_GID_INDEX":
         help = 'remove it: `gid_index = "auto"` in the cluster file finds the index on each node'
+    elif "$" in text:
+        help = "nothing expands it here: write the number, or a template such as `{{ vars.number }}`"
     message = f"NCCL reads `{shown(text)}` as {read_number(text)}"
     yield finding("RCC411", message, variables.place(name), label=f"`{name}` is a number", help=help)
 

@@ -15,16 +15,19 @@ from rcc.syntax.document import Document
 _SAID_BETTER = {
     "RCC106": ("RCC004", "RCC103", "RCC105"),
     "RCC108": ("RCC101", "RCC102"),
+    "RCC308": ("RCC411",),
     "RCC407": ("RCC401", "RCC411"),
     "RCC411": ("RCC401", "RCC408"),
-    "RCC416": ("RCC408",),
+    "RCC416": ("RCC308", "RCC408"),
+    "RCC418": ("RCC308",),
     "RCC611": ("RCC302", "RCC304"),
     "RCC805": ("RCC306",),
 }
 # The same for a finding around a place of the other.
 _SAID_INSIDE = {"RCC306": "RCC710"}
 # Codes that look for what is not there, with the keys that would have it: where these cannot be read, it may be.
-_ROLES = ("model", "models", "revision", "staging")
+# (`staging` is any key of it, `staging.dst` that one.)
+_ROLES = ("model", "models", "revision", "staging.id", "staging.src")
 _LOOKS_FOR = {
     "RCC204": ("entrypoint", "port"),
     "RCC306": ("hf_cache", "nodes", "vars"),
@@ -32,21 +35,21 @@ _LOOKS_FOR = {
     "RCC511": ("args",),
     "RCC601": ("lock",),
     "RCC602": ("lock",),
-    "RCC603": (*_ROLES, "lock"),
-    "RCC605": ("extra_mounts", "staging"),
-    "RCC706": ("extra_mounts",),
-    "RCC804": ("engine", "extra_mounts", "staging"),
-    "RCC805": _ROLES,
-    "RCC806": _ROLES,
+    "RCC603": ("model", "revision", "staging.src", "lock"),
+    "RCC605": ("staging.dst",),
+    "RCC804": ("engine", "extra_mounts.host", "staging.id", "staging.kind", "staging.serve"),
+    "RCC805": ("revision", "staging.src"),
+    "RCC806": ("model", "models.model", "models.revision", "revision", "staging.src"),
+    "RCC808": ("staging.kind",),
     "RCC903": (
-        *("args", "data_parallel_size", "hardware", "nodes", "pipeline_parallel_size", "required_nodes"),
+        *("args", "data_parallel_size", "hardware", "nodes.gpus", "pipeline_parallel_size", "required_nodes"),
         "tensor_parallel_size",
     ),
     "RCC904": ("nccl", "topology"),
     "RCC907": ("hardware",),
     "RCC908": ("port", "rendezvous_port", "required_nodes"),
-    "RCC910": ("nodes",),
-    "RCC911": (*_ROLES, "hf_cache", "nodes"),
+    "RCC910": ("nodes.host", "nodes.fabric"),
+    "RCC911": (*_ROLES, "hf_cache", "nodes.hf_cache"),
     "RCC915": ("port", "rendezvous_port"),
     "RCC917": ("nodes",),
 }
@@ -54,14 +57,14 @@ _LOOKS_FOR = {
 _OF_NAMES = frozenset(("RCC302", "RCC304", "RCC305", "RCC611"))
 _NAMED = {
     "head": ("nodes",),
-    "hf": ("hf_cache", "nodes"),
+    "hf": ("hf_cache", "nodes.hf_cache"),
     "model": _ROLES,
     "models": ("models",),
     "node": ("nodes",),
     "port": ("port",),
-    "staging": ("staging",),
+    "staging": ("staging.id", "staging.kind"),
     "topology": ("topology",),
-    "vars": ("nodes", "vars"),
+    "vars": ("nodes.vars", "vars"),
 }
 # Codes that a run without a cluster, or without a lock, cannot find.
 _OF_CLUSTER = ("RCC402", "RCC403", "RCC404", "RCC516", "RCC604", "RCC608", "RCC9")
@@ -87,7 +90,13 @@ def sure(findings: Iterable[Finding], refused: Findings, lost: frozenset[str]) -
     """Of what the rules find in the rest of a file, what does not come from the parts that are `refused` or `lost`."""
     errors = (one for one in refused if one.severity is Severity.ERROR and one.code != "RCC412")  # a secret is read
     taken = _Taken(one.place for one in errors if one.place)
-    return tuple(one for one in findings if lost.isdisjoint(_looks_for(one)) and not taken.meets(one.place))
+    gone = lost | {one.partition(".")[0] for one in lost}
+    return tuple(
+        one
+        for one in findings
+        if not any(key in gone or key.partition(".")[0] in lost for key in _looks_for(one))
+        and not taken.meets(one.place)
+    )
 
 
 def _looks_for(one: Finding) -> tuple[str, ...]:

@@ -131,7 +131,7 @@ class Recipe:
 class RecipeFile:
     """A recipe, its id, and the files that it was read from.
 
-    A linter gets a refused one as well: `lost` then names the top-level keys of which something could not be read.
+    A linter gets a refused one as well: `lost` then names the keys that could not be read, as `rcc.recipe.rest` does.
     """
 
     recipe: Recipe

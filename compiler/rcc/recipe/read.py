@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from rcc import __version__
 from rcc.diagnostic import MOST, Finding, Findings, finding, first_ones, has_errors, in_order
@@ -79,14 +80,14 @@ _STAND_INS = {
     "docker_image": f"localhost/missing:1@sha256:{'0' * 64}",
     "model": "/missing",
 }
-_ELEMENTS: dict[str, Mapping[str, str] | str] = {
+_ELEMENTS: dict[str, Mapping[str, Any] | str] = {
     "args": "{{ id }}",
     "assert": {"path": "/*", "contains": "*"},
     "cap_add": "MISSING",
     "devices": "/dev/missing-*",
     "entrypoint": "{{ id }}",
-    "extra_mounts": {"host": "/dev/*", "container": "/*"},
-    "models": {"id": "*", "model": "/missing"},
+    "extra_mounts": {"host": "/dev/*", "container": "/*", "read_only": True, "sha256": "0" * 64},
+    "models": {"id": "*", "model": "/missing", "revision": "0" * 40},
     "secrets": "MISSING_*",
     "staging": {"kind": "snapshot", "id": "*", "src": "{{ model.host_path }}", "dst": "/dev/*"},
 }

@@ -14,6 +14,8 @@ from rcc.recipe.shape import Problem, Problems, Shape
 from rcc.source import Path
 
 _ROUNDS = 8
+_OF_ELEMENT = 3
+"""How long the path of a key is that a table in an array has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +23,15 @@ class StandIns:
     """What stands in for top-level keys and for elements of arrays, of tables by key; `*` is a name of its own."""
 
     top: Mapping[str, Any]
-    elements: Mapping[str, Mapping[str, str] | str]
+    elements: Mapping[str, Mapping[str, Any] | str]
 
 
 def rest_of(
     values: dict[str, Any], shape: Shape, stand_ins: StandIns, missing: tuple[str, ...] = ()
 ) -> tuple[Any, frozenset[str]]:
-    """What the shape makes of the rest, or None, and the top-level keys of which more than an unknown key is gone.
+    """What the shape makes of the rest, or None, and what of it, but for unknown keys, is gone.
 
-    The keys `missing` get their stand-ins where they are not there.
+    That is a top-level key, or of tables in an array the key that one of them lacks: `staging.dst`. The keys `missing` get their stand-ins where they are not there.
     """
     rest = _Rest(values, stand_ins, missing)
     for _ in range(_ROUNDS):
@@ -62,7 +64,7 @@ class _Rest:
         """
         path = problem.path
         if problem.lacks and self._fill(path, problem.lacks):
-            self.lost.add(str(path[0]) if path else problem.lacks)
+            self.lost.add(_lost((*path, problem.lacks)))
             return True
         while path and path in self._gone:
             path = path[:-1]
@@ -70,30 +72,40 @@ class _Rest:
         if path:
             self._take_out(path)
             if problem.code != "RCC201":
-                self.lost.add(str(path[0]))
+                self.lost.add(_lost(path))
         return bool(path)
 
     def _fill(self, path: Path, key: str) -> bool:
         table = _at(self.values, path)
-        stand_in = self._stand_ins.top.get(key)
-        if path:
-            keys = self._stand_ins.elements.get(str(path[0]), "")
-            stand_in = None if isinstance(keys, str) else keys.get(key, "").replace("*", f"missing-{path[-1]}")
+        stand_in = self._of_element(path, key) if path else self._stand_ins.top.get(key)
         if not isinstance(table, dict) or not stand_in or (*path, key) in self._filled:
             return False
         self._filled.add((*path, key))
         table[key] = stand_in
         return True
 
+    def _of_element(self, path: Path, key: str | int) -> Any:
+        keys = self._stand_ins.elements.get(str(path[0]), "")
+        stand_in = None if isinstance(keys, str) else keys.get(str(key))
+        return stand_in.replace("*", f"missing-{path[-1]}") if isinstance(stand_in, str) else stand_in
+
     def _take_out(self, path: Path) -> None:
         around, last = _at(self.values, path[:-1]), path[-1]
         if isinstance(around, dict):
             around.pop(last, None)
+            stand_in = self._of_element(path[:-1], last) if len(path) == _OF_ELEMENT else None
+            if stand_in is not None:
+                around[str(last)] = stand_in
         elif isinstance(around, list) and isinstance(last, int):
             element = self._stand_ins.elements.get(str(path[0]), "")
             around[last] = element.replace("*", str(last)) if isinstance(element, str) else {}
         if len(path) == 1 and last in self._stand_ins.top:
             self.values[str(last)] = self._stand_ins.top[str(last)]
+
+
+def _lost(path: Path) -> str:
+    in_element = len(path) >= _OF_ELEMENT and isinstance(path[1], int)
+    return f"{path[0]}.{path[2]}" if in_element else str(path[0])
 
 
 def _copy(value: Any) -> Any:

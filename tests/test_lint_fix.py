@@ -360,3 +360,19 @@ def test_thirty_slips_lose_what_can_be_mended_and_gain_nothing(tmp_path: Path) -
     assert len(mended) >= 10
     comments = [line.partition("#")[2] for line in text.splitlines() if "#!" in line and "RCC008" not in line]
     assert [comment for comment in comments if comment not in after_text] == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "safe"),
+    [
+        ('tiling = "floor"\n', True),
+        ('tiling = "floor" # as the engine splits them\n', False),
+        ('# as the engine splits them\ntiling = "floor"\n', False),
+        ('include = [\n  "*.json", # the tokenizer\n]\n', False),
+    ],
+)
+def test_a_safe_fix_takes_no_comment_with_it(lines: str, safe: bool, tmp_path: Path) -> None:
+    kind = "sparse-rows" if "include" in lines else "snapshot"
+    head = f'{HEAD}[[staging]]\nkind = "{kind}"\nid = "a"\nsrc = "{{{{ model.host_path }}}}"\ndst = "/srv/a"\n'
+    assert lint(tmp_path, head + lines, "--fix")[1] == (head if safe else head + lines)
+    assert lint(tmp_path, head + lines, "--unsafe-fixes")[1] == head

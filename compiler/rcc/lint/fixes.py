@@ -15,6 +15,7 @@ from rcc.source import Span
 from rcc.syntax.document import Document, read_with_duplicates
 from rcc.syntax.edit import apply_fixes, remove, statement_at, write_key, write_string
 from rcc.syntax.nodes import Assignment
+from rcc.syntax.scan import comments
 
 _SUGGESTED = re.compile(r"did you mean `([^`]*)`\?")
 _REPLACED = re.compile(r"(?:without|in) quotes: `([^`]*)`")
@@ -73,12 +74,18 @@ def _assignment(document: Document, finding: Finding) -> Assignment | None:
     return found if isinstance(found, Assignment) else None
 
 
-def _removed(*, safe: bool) -> Maker:
-    def make(document: Document, finding: Finding) -> Fix | None:
-        found = _assignment(document, finding)
-        return replace(remove(document.tree, found), safe=safe) if found else None
+def _removed(document: Document, finding: Finding) -> Fix | None:
+    found = _assignment(document, finding)
+    return replace(remove(document.tree, found), safe=False) if found else None
 
-    return make
+
+def _removed_in_vain(document: Document, finding: Finding) -> Fix | None:
+    """Without a key that has no effect; a comment that goes with it may be worth more than the key."""
+    found = _assignment(document, finding)
+    if found is None:
+        return None
+    commented = any(comments(document.source.text[found.block.start : found.block.end]))
+    return replace(remove(document.tree, found), safe=not commented)
 
 
 def _cast(document: Document, finding: Finding) -> Fix | None:
@@ -131,11 +138,11 @@ def _read_only(document: Document, finding: Finding) -> Fix | None:
 
 _MAKERS: dict[str, Maker] = {
     "RCC202": _cast,
-    "RCC404": _removed(safe=False),
-    "RCC408": _removed(safe=False),
-    "RCC413": _removed(safe=False),
+    "RCC404": _removed,
+    "RCC408": _removed,
+    "RCC413": _removed,
     "RCC414": _without_blank,
     "RCC513": _full_flag,
     "RCC706": _read_only,
-    "RCC808": _removed(safe=True),
+    "RCC808": _removed_in_vain,
 }

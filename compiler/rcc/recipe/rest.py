@@ -31,7 +31,8 @@ def rest_of(
 ) -> tuple[Any, frozenset[str]]:
     """What the shape makes of the rest, or None, and what of it, but for unknown keys, is gone.
 
-    That is a top-level key, or of tables in an array the key that one of them lacks: `staging.dst`. The keys `missing` get their stand-ins where they are not there.
+    That is a top-level key, or of tables in an array the key that one of them lacks: `staging.dst`. The keys `missing`
+    get their stand-ins where they are not there.
     """
     rest = _Rest(values, stand_ins, missing)
     for _ in range(_ROUNDS):

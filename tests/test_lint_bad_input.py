@@ -137,6 +137,37 @@ def took(data: bytes) -> float:
     return time.process_time() - start
 
 
+MENDABLE = {
+    "suppressions of nothing": filled(lambda n: '"a", # rcc: ignore[RCC602] x\n', "args = [\n", "]\n"),
+    "joined words": filled(lambda n: f'"--load-format auto{n}",', "args = [", "]\n"),
+    "numbers as variables": filled(lambda n: f"A{n} = {n}\n", "[env]\n"),
+    "shortened flags": filled(lambda n: '"--trust-remote",', "args = [", "]\n"),
+}
+
+
+@pytest.mark.parametrize("make", MENDABLE.values(), ids=MENDABLE)
+def test_a_large_file_is_mended_with_few_readings(make: Make) -> None:
+    read: list[str] = []
+
+    def counted(text: str) -> Findings:
+        read.append(text)
+        return lint("x.recipe.toml", text.encode())
+
+    text = make(MAX_BYTES - 16 * 1024).decode()  # with room for what the fixes add
+    after, _ = mended("x.recipe.toml", text, counted, unsafe=True)
+
+    assert len(read) == 2
+    assert after == read[1] != text, "the first five hundred are mended"
+
+
+def test_more_slips_of_a_kind_than_are_told_are_mended() -> None:
+    text = MENDABLE["suppressions of nothing"](24 * 1024).decode()
+    assert text.count("rcc:") > 600
+
+    after, _ = mended("x.recipe.toml", text, lambda text: lint("x.recipe.toml", text.encode()), unsafe=False)
+    assert "rcc:" not in after
+
+
 def test_a_file_that_is_too_large_is_not_read_further(tmp_path: Path) -> None:
     assert [one.code for one in lint("x.recipe.toml", b"#" * (MAX_BYTES + 1))] == ["RCC005"]
 

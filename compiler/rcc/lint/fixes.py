@@ -29,33 +29,40 @@ def with_fixes(findings: Iterable[Finding], document: Document) -> Findings:
     """The findings of a file, with the fixes that rcc knows for them."""
     findings = tuple(findings)
     makers = {**_MAKERS, **order_makers(document, findings)}
-    proven: dict[Fix, bool] = {}
     most = max(_READ_AGAIN // (len(document.source.text) + 1), 1)
+    made: dict[int, Fix] = {}
+    for index, one in enumerate(findings):
+        own = one.fix is None and one.place is not None and one.place.source.name == document.source.name
+        if own and (one.code not in makers or one.code in _IN_PLACE or len(made) < most):
+            fix = makers.get(one.code, _suggested)(document, one)
+            if fix is not None:
+                made[index] = fix
+    proven = _proven(document, list(dict.fromkeys(made.values())), most)
+    return tuple(
+        replace(one, fix=made[index]) if made.get(index) in proven else one for index, one in enumerate(findings)
+    )
 
-    def fixed(one: Finding) -> Finding:
-        if one.fix is not None or one.place is None or one.place.source.name != document.source.name:
-            return one
-        fix = makers.get(one.code, _suggested)(document, one) if len(proven) < most else None
-        if fix is None:
-            return one
-        if fix not in proven:
-            proven[fix] = _can_be_read(document, fix)
-        return replace(one, fix=fix) if proven[fix] else one
 
-    return tuple(fixed(one) for one in findings)
+def _proven(document: Document, fixes: list[Fix], most: int) -> set[Fix]:
+    """Those after which the file can be read: all that stay in their places at once, or so many one by one."""
+    in_place = [one for one in fixes if len(one.edits) == 1] if len(fixes) > 1 else []
+    proven = set(in_place) if in_place and _can_be_read(document, in_place) else set[Fix]()
+    others = [one for one in fixes if one not in proven]
+    return proven.union(one for one in others[:most] if _can_be_read(document, [one]))
 
 
-def _can_be_read(document: Document, fix: Fix) -> bool:
+def _can_be_read(document: Document, fixes: list[Fix]) -> bool:
     """Whether the file is TOML afterwards, or nearer to it, and no value is lost by a fix that only moves."""
+    text, _ = apply_fixes(document.source.text, fixes)
     if document.tree.refused:
-        text = apply_fixes(document.source.text, [fix])[0]
         left, _ = read_with_duplicates(document.source.name, text.encode())
-        return left is not None and len(left.tree.refused) < len(document.tree.refused)
+        return len(fixes) == 1 and left is not None and len(left.tree.refused) < len(document.tree.refused)
     try:
-        after = tomli.loads(apply_fixes(document.source.text, [fix])[0].removeprefix("\ufeff"))
+        after = tomli.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return False
-    moved = len(fix.edits) > 1 and all(not edit.text or edit.span.start == edit.span.end for edit in fix.edits)
+    edits = [edit for one in fixes for edit in one.edits]
+    moved = len(fixes) == 1 < len(edits) and all(not one.text or one.span.start == one.span.end for one in edits)
     return not moved or sorted(_leaves(after)) == sorted(_leaves(document.values))
 
 
@@ -136,6 +143,7 @@ def _read_only(document: Document, finding: Finding) -> Fix | None:
     return Fix((Edit(Span(end, end), f"{lead}read_only = true{newline}"),), safe=False)
 
 
+_IN_PLACE = frozenset(("RCC202", "RCC414", "RCC513"))
 _MAKERS: dict[str, Maker] = {
     "RCC202": _cast,
     "RCC404": _removed,

@@ -156,8 +156,8 @@ def test_a_large_file_is_mended_with_few_readings(make: Make) -> None:
     text = make(MAX_BYTES - 16 * 1024).decode()  # with room for what the fixes add
     after, _ = mended("x.recipe.toml", text, counted, unsafe=True)
 
-    assert len(read) == 2
-    assert after == read[1] != text, "the first five hundred are mended"
+    assert len(read) == 3
+    assert after == read[2] != read[1] != text, "the first five hundred are mended, and the next"
 
 
 def test_more_slips_of_a_kind_than_are_told_are_mended() -> None:
@@ -166,6 +166,28 @@ def test_more_slips_of_a_kind_than_are_told_are_mended() -> None:
 
     after, _ = mended("x.recipe.toml", text, lambda text: lint("x.recipe.toml", text.encode()), unsafe=False)
     assert "rcc:" not in after
+
+
+@pytest.mark.parametrize("number", ["1" * 5_000, "0x" + "f" * 5_000, "0b" + "1" * 99_999, "-" + "1" * 5_000])
+@pytest.mark.parametrize("line", ["port = {}", "x = [{{ a = {} }}]", "measured.a = {}"])
+def test_an_integer_that_is_longer_than_can_be_shown(line: str, number: str) -> None:
+    text = HEAD + line.format(number) + "\n"
+    (one,) = lint("x.recipe.toml", text.encode())
+
+    assert one.code == "RCC003"
+    assert one.place
+    assert text[one.place.span.start : one.place.span.end] == number
+
+
+@pytest.mark.parametrize("number", ["1" * 5_000, "0x" + "f" * 5_000, "0" + "7" * 5_000])
+def test_a_string_of_digits_is_none(number: str) -> None:
+    text = completed(
+        f'args = ["--port-of-ours", "{number}"]\n[env]\nNCCL_IB_TC = "{number}"\nA_GID_INDEX = "{number}"\n'
+    )
+    codes = {one.code for one in lint("x.recipe.toml", text.encode())}
+
+    assert "RCC411" in codes
+    assert "RCC003" not in codes
 
 
 def test_a_file_that_is_too_large_is_not_read_further(tmp_path: Path) -> None:

@@ -90,6 +90,8 @@ SHAPES: dict[str, Make] = {
     "mounts": filled(lambda n: f'[[extra_mounts]]\nhost = "/a{n}"\ncontainer = "/b/{n}"\n'),
     "nested mounts": filled(lambda n: f'[[extra_mounts]]\nhost = "/a"\ncontainer = "/{"a/" * 400}{n}"\n'),
     "files beside it": filled(lambda n: f'[[extra_mounts]]\nhost = "f{n}"\ncontainer = "/b/{n}"\n'),
+    "a long path": filled(lambda n: "b/", '[[staging]]\nkind = "snapshot"\nid = "a"\nsrc = "/a"\ndst = "/', '"\n'),
+    "snapshots of snapshots": filled(lambda n: "/snapshots/{{", '[[extra_mounts]]\ncontainer = "/a"\nhost = "', '"\n'),
     "staging": filled(lambda n: f'[[staging]]\nkind = "snapshot"\nid = "a{n}"\nsrc = "/a/{n}"\ndst = "/b/{n}"\n'),
     "models": filled(lambda n: f'[[models]]\nid = "a{n}"\nmodel = "a/b{n}"\n'),
     "secrets given twice": filled(lambda n: '"A",', "secrets = [", "]\n"),

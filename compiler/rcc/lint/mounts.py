@@ -12,7 +12,7 @@ from rcc.recipe.paths import above, lies_in, normal, not_absolute
 from rcc.recipe.targets import same_targets
 
 # Patterns are compiled where a look at the text shows that they may match.
-_SNAPSHOT = r".*/snapshots/(?:[0-9a-f]{40}|\{\{.*\}\}|<<.*>>)/?"
+_SNAPSHOT = r"(?:[0-9a-f]{40}|\{\{.*\}\}|<<.*>>)/?"
 _MODEL_CACHE = r"(?:\{\{\s*hf\s*\}\}|<<hf>>)(?:/hub)?/?|.*/(?:huggingface|hub)(?:/hub)?/?|.*/models--[^/]+.*"
 _SOCKETS = ("docker.sock", "podman.sock", "containerd.sock")
 _RESERVED = "/rcc"
@@ -61,7 +61,8 @@ def check_docker_socket(context: Context, index: int, mount: ExtraMount) -> Iter
 
 def check_snapshot_alone(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
     """RCC707: a snapshot's files are links to `../../blobs`."""
-    if "/snapshots/" in mount.host.text and re.fullmatch(_SNAPSHOT, mount.host.text):
+    _, folder, snapshot = mount.host.text.rpartition("/snapshots/")
+    if folder and re.fullmatch(_SNAPSHOT, snapshot):
         place = context.place("extra_mounts", index, "host")
         message = "a snapshot's files are links to blobs outside it, which lead nowhere in the container"
         help = "remove it: rcc mounts the cache's `hub/` whole, and `{{ model.path }}` is the snapshot in it"

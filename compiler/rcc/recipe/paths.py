@@ -38,8 +38,11 @@ def lies_in(path: str, folder: str) -> bool:
     return folder != "" and (normal(path) + "/").startswith(normal(folder).rstrip("/") + "/")
 
 
+_LONGEST = 4096
+
+
 def above(path: str) -> Iterator[str]:
-    """The folders around a normal path, the root apart, from the inside out."""
-    while path.count("/") > 1:
+    """The folders around a normal path, the root apart, from the inside out; none where no system takes the path."""
+    while len(path) < _LONGEST and path.count("/") > 1:
         path = path.rpartition("/")[0]
         yield path

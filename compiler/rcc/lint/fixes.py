@@ -31,9 +31,13 @@ def with_fixes(findings: Iterable[Finding], document: Document) -> Findings:
     makers = {**_MAKERS, **order_makers(document, findings)}
     most = max(_READ_AGAIN // (len(document.source.text) + 1), 1)
     made: dict[int, Fix] = {}
+    searches = 0
     for index, one in enumerate(findings):
-        own = one.fix is None and one.place is not None and one.place.source.name == document.source.name
-        if own and (one.code not in makers or one.code in _IN_PLACE or len(made) < most):
+        if one.fix is not None or one.place is None or one.place.source.name != document.source.name:
+            continue
+        in_place = one.code not in makers or one.code in _IN_PLACE
+        if in_place or searches < most:
+            searches += not in_place
             fix = makers.get(one.code, _suggested)(document, one)
             if fix is not None:
                 made[index] = fix
@@ -143,7 +147,7 @@ def _read_only(document: Document, finding: Finding) -> Fix | None:
     return Fix((Edit(Span(end, end), f"{lead}read_only = true{newline}"),), safe=False)
 
 
-_IN_PLACE = frozenset(("RCC202", "RCC414", "RCC513"))
+_IN_PLACE = frozenset(("RCC202", "RCC414", "RCC513"))  # of all others the place is searched for, through the file
 _MAKERS: dict[str, Maker] = {
     "RCC202": _cast,
     "RCC404": _removed,

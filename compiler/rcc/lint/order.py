@@ -40,8 +40,8 @@ def check(document: Document, language: Language) -> Iterator[Finding]:
         yield from enough(check_scattered_table(document))
     if language.schema == "cluster":
         yield from check_belongs_to_last(document)
-    for path, table in _free_tables(document.values, language):
-        yield from check_absorbed_key(document, path, table, language)
+    tables = _free_tables(document.values, language)
+    yield from enough(one for path, table in tables for one in check_absorbed_key(document, path, table, language))
 
 
 def _may_be_scattered(text: str) -> bool:

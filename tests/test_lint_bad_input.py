@@ -156,8 +156,8 @@ def test_a_large_file_is_mended_with_few_readings(make: Make) -> None:
     text = make(MAX_BYTES - 16 * 1024).decode()  # with room for what the fixes add
     after, _ = mended("x.recipe.toml", text, counted, unsafe=True)
 
-    assert len(read) == 3
-    assert after == read[2] != read[1] != text, "the first five hundred are mended, and the next"
+    assert len(read) == 2
+    assert after == read[1] != text, "the first five hundred are mended"
 
 
 def test_more_slips_of_a_kind_than_are_told_are_mended() -> None:

@@ -96,6 +96,26 @@ def test_a_diff_changes_nothing_and_is_what_patch_applies(tmp_path: Path) -> Non
     assert (again.code, again.out) == (0, "")
 
 
+LONG = HEAD + "".join(f"[measured.a{n}]\nx = {n}\n[ulimits.b{n}]\nsoft = {n}\nhard = {n}\n" for n in range(310))
+
+
+@needs("patch")
+@pytest.mark.parametrize("end", ["\n", "", "\r\n"])
+@pytest.mark.parametrize("text", [CAPTURED + "# \u2028 \x85 \u2029.\n", LONG + "[env]\nargs = []\n"])
+def test_a_diff_is_what_patch_makes_of_it_whatever_the_lines_are(text: str, end: str, tmp_path: Path) -> None:
+    text = text.replace("\n", end) if "\r" in end else text.removesuffix("\n") + end
+    for command in (("lint", "--fix"), ("fmt",)):
+        (tmp_path / "x.recipe.toml").write_bytes(text.encode())
+        diff = call_rcc(*command, "--diff", "x.recipe.toml", cwd=tmp_path)
+        assert diff.out.startswith("--- x.recipe.toml") or command == ("fmt",)
+        subprocess.run(["patch", "-p0", "--binary"], input=diff.out.encode(), cwd=tmp_path, check=True)
+        patched = (tmp_path / "x.recipe.toml").read_bytes()
+
+        (tmp_path / "x.recipe.toml").write_bytes(text.encode())
+        call_rcc(*command, "x.recipe.toml", cwd=tmp_path)
+        assert patched == (tmp_path / "x.recipe.toml").read_bytes()
+
+
 def test_with_a_diff_what_is_found_is_told_on_the_other_stream(tmp_path: Path) -> None:
     open_tag = completed('docker_image = "example/engine:1"\nargs = ["--max-total-tokens", "1"]\n')
     (tmp_path / "tag.recipe.toml").write_text(open_tag)

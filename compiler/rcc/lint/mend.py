@@ -11,7 +11,7 @@ Lint = Callable[[str], Findings]
 """The findings in a text of the file."""
 
 _ROUNDS = 50
-_READ_AGAIN = 250_000
+_READ_AGAIN = 100_000
 """How many characters are linted again to mend a file: what a large one has more to mend is left for the next run."""
 
 

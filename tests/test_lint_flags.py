@@ -213,6 +213,9 @@ def test_every_flag_that_the_compiler_sets_is_one_of_the_engine(engine: str) -> 
         ("sglang", '"--tp-siz", "4"', "set by the compiler"),
         ("sglang", '"--nodes", "4"', "`--nnodes` is what the compiler sets: remove it and set `required_nodes`"),
         ("sglang", '"--trust_remote_code"', "did you mean `--trust-remote-code`?"),
+        ("vllm", '"--no-enable-prefix-caching"', "did you mean `--disable-prefix-caching`?"),
+        ("vllm", '"--max-model-length", "4"', "did you mean `--max-model-len`?"),
+        ("vllm", '"--port-of-ours", "4"', "a newer or patched engine may have it"),
         ("sglang", '"-ab", "4"', "a newer or patched engine may have it"),
     ],
 )

@@ -83,6 +83,8 @@ SHAPES: dict[str, Make] = {
     "shell variables": filled(lambda n: f'A{n} = "$HOME"\n', "[env]\n"),
     "unknown flags": filled(lambda n: f'"--x{n}",', "args = [", "]\n"),
     "misspelt flags": filled(lambda n: f'"--max-total-tokenz{n}",', "args = [", "]\n"),
+    "a long flag": filled(lambda n: "a", 'args = ["--a-', '"]\n'),
+    "a long variable": filled(lambda n: "A", "[env]\nSGLANG_", ' = "1"\n'),
     "flags": filled(lambda n: '"--trust-remote-code",', "args = [", "]\n"),
     "stray words": filled(lambda n: f'"w{n}",', "args = [", "]\n"),
     "owned flags": filled(lambda n: '"--port=1",', "args = [", "]\n"),

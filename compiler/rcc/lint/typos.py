@@ -17,12 +17,15 @@ class Typos:
 
     def __init__(self, known: Iterable[str]) -> None:
         self._known = sorted(known)
+        self._longest = max(map(len, self._known), default=0) + _LIMIT
         self._shortened: dict[str, str] = {}
         for name in reversed(self._known):
             self._shortened.update(dict.fromkeys(_shortened(name), name))
 
     def nearest(self, name: str, *, thorough: bool = True) -> str | None:
         """The known name that a misspelt one may stand for."""
+        if len(name) > self._longest:
+            return None
         for form in _shortened(name):
             if form in self._shortened and nearest_name(name, (self._shortened[form],), 1):
                 return self._shortened[form]

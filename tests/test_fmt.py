@@ -161,6 +161,20 @@ def test_no_value_changes_no_line_is_lost_and_twice_is_once(
     assert written(once) == written(text)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('args = []\nport = 1\r\nengine = "custom"', 'port = 1\r\nengine = "custom"\nargs = []'),
+        ("args = []\r\nport = 1", "port = 1\r\nargs = []"),
+        ('# head\n\n[env]\nA = "1"\r\n[measured]\nx = 1', '# head\n\n[measured]\nx = 1\n[env]\nA = "1"'),
+        ('args = []\r\n[env]\nA = "1"\n[measured]\nx = 1', 'args = []\r\n[measured]\nx = 1\r\n[env]\nA = "1"'),
+    ],
+)
+def test_a_last_line_without_an_end_among_lines_that_end_differently(before: str, after: str) -> None:
+    assert formatted(before) == after
+    assert formatted(after) == after
+
+
 def test_check_tells_and_changes_nothing(tmp_path: Path) -> None:
     (tmp_path / "x.recipe.toml").write_text(MIXED)
     (tmp_path / "y.recipe.toml").write_text(ORDERED)

@@ -58,7 +58,8 @@ def _joined(pieces: Sequence[_Piece], text: str) -> str:
         joined.append(one.text if one.text.endswith("\n") or not one.text else one.text + newline)
         noted = one.noted
     new = "".join(joined)
-    return new if text.endswith("\n") else new.removesuffix(newline)
+    # The line that is the last one now may end in another way than the first one of the file.
+    return new if text.endswith("\n") else new.removesuffix("\n").removesuffix("\r")
 
 
 def _pieces(document: Document) -> list[_Piece]:

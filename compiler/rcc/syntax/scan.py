@@ -12,8 +12,7 @@ MAX_KEY_PARTS = 64
 MAX_NESTING = 100
 """How many arrays, inline tables and parts of the keys in these may stand inside one another."""
 LONGEST_INTEGER = 3500
-"""How many digits of another base an integer may have: as many hexadecimal ones are 4,200 decimal, of which Python writes
-4,300."""
+"""How many digits of another base an integer may have: so many make 4,200 decimal ones, and Python writes 4,300."""
 
 _HEADER_BRACKETS = 2
 _UNLIKE_HEADER = frozenset("{=\"'#")

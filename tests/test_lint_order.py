@@ -65,6 +65,7 @@ HARDWARE = "[hardware.box]\ngpus = 1\n"
         (HARDWARE, 'hf_cache = "/mnt/hf"', "RCC101"),
         (HARDWARE, 'hca = "mlx5_0"', "RCC102"),
         (HARDWARE + "[hardware.box.ulimits.stack]\nsoft = 1\nhard = 2\n", 'hf_cache = "/mnt/hf"', "RCC101"),
+        (HARDWARE + "[hardware.box.ulimits]\n", 'topology = "x"', "RCC101"),
         (HARDWARE + "[hardware.box.env]\n", 'hf_cache = "/mnt/hf"', "RCC108"),
         ("[nodes.env]\n", "gpus = 2", "RCC102"),
         ("[nodes.env]\n", 'gid_index = "auto"', "RCC108"),

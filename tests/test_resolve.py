@@ -429,7 +429,7 @@ def test_a_built_in_profile_can_be_the_default_beside_one_s_own(tmp_path: Path) 
         ),
         (
             '[hardware.a.ulimits]\n"$(x)" = 1\n',
-            "RCC205 7:1 `hardware.a.ulimits.$(x)` must be a limit's name such as `nofile`, not `$(x)`",
+            "RCC201 7:1 unknown key `$(x)` in `hardware.a.ulimits`",
         ),
         ('[nccl."a\\u0000"]\n', "RCC205 6:7 `nccl.a\0` holds a NUL, which no process can be given"),
         ('[vars]\n"a\\u0000" = "b"\n', "RCC205 7:1 `vars.a\0` holds a NUL, which no process can be given"),

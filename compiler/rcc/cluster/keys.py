@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rcc.cluster.model import Cluster, Hardware, K8sKeys, Node
-from rcc.recipe.keys import absolute, capability, device, env_name, limit, limit_name, raw, size, text
+from rcc.recipe.keys import absolute, capability, device, env_name, limits, raw, size, text
 from rcc.recipe.paths import is_system_folder, system_folder
 from rcc.recipe.shape import (
     Language,
@@ -27,6 +27,8 @@ from rcc.source import Path
 NODE_NAME = r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?"
 HOST = r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:.]*:[0-9A-Fa-f.]*"
 """A name, an IPv4 or an IPv6 address, and no port: what has a single colon is none of them."""
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+IPV4 = rf"{_BYTE}(\.{_BYTE}){{3}}"
 SSH = r"([A-Za-z0-9_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*(:[0-9]{1,5})?"
 FOLDER = r"(~/|/)(?!/)(?!(.*/)?\.\.(/|$))[^\0\n]*"
 
@@ -95,7 +97,7 @@ HARDWARE = {
     "rdma": boolean,
     "devices": array(device),
     "cap_add": array(capability),
-    "ulimits": mapping(limit, limit_name),
+    "ulimits": limits,
     "ipc": choice("host", "private"),
     "oom_score_adj": integer(-1000, 1000),
     "env": mapping(text, env_name),

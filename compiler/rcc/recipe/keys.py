@@ -155,13 +155,13 @@ sha256 = string(
     r"[0-9a-f]{64}", "64 hexadecimal digits in lower case", hint="write what `sha256sum` prints of the file"
 )
 port = integer(1, 65535)
-_limit = either(integer(-1), record(pair, {"soft": integer(-1), "hard": integer(-1)}, ("soft", "hard")), (int,))
+_one_limit = either(integer(-1), record(pair, {"soft": integer(-1), "hard": integer(-1)}, ("soft", "hard")), (int,))
 
 
-def limit(value: Any, path: Path, problems: Problems) -> Any:
+def _limit(value: Any, path: Path, problems: Problems) -> Any:
     """One number, or two of which the soft one is not above the hard one; -1 is above all."""
     before = len(problems)
-    made = _limit(value, path, problems)
+    made = _one_limit(value, path, problems)
     if len(problems) == before and isinstance(made, tuple):
         soft, hard = (one if one >= 0 else math.inf for one in made)
         if soft > hard:
@@ -189,10 +189,7 @@ CAPABILITIES, LIMITS = tuple(_CAPABILITIES.split()), tuple(_LIMITS.split())
 capability = known(
     CAPABILITIES, "a capability such as `IPC_LOCK`", "write its name as Linux has it, without `CAP_`", "CAP_"
 )
-limit_name = known(
-    LIMITS, "a limit's name such as `nofile`", "docker knows `memlock`, `nofile`, `nproc`, `stack` and a few more"
-)
-
+limits = record(dict, dict.fromkeys(LIMITS, _limit))
 _user = string(r"[0-9]{1,10}(:[0-9]{1,10})?", "`uid` or `uid:gid`, in numbers", like="1000:1000")
 
 
@@ -258,7 +255,7 @@ RECIPE = {
     "ipc": choice("host", "private"),
     "devices": array(device),
     "cap_add": array(capability),
-    "ulimits": mapping(limit, limit_name),
+    "ulimits": limits,
     "stop_grace": duration_of(0),
     "user": user,
     "entrypoint": array(raw, least=1),

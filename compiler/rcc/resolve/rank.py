@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from rcc.cluster.keys import IPV4
 from rcc.cluster.model import ClusterFile, Node
 from rcc.diagnostic import Finding, finding
 from rcc.quick import replace
@@ -113,14 +114,10 @@ def _gid_without_hca(cluster: ClusterFile, index: int, node: Node) -> Finding:
     return finding("RCC909", message, cluster.place(("nodes", index, "gid_index")), help=help)
 
 
-_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-_IPV4 = rf"{_BYTE}(\.{_BYTE}){{3}}"
-
-
 def _gid_without_ipv4(cluster: ClusterFile, index: int, node: Node) -> list[Finding]:
     """The search is for the node's own address in a table of GIDs, where names and IPv6 addresses do not stand."""
     address = node.meeting_address
-    if address is None or re.fullmatch(_IPV4, address):
+    if address is None or re.fullmatch(IPV4, address):
         return []
     message = f"node `{node.name}` is to find the GID of `{address}`, which is no IPv4 address"
     place = cluster.place(("nodes", index, "fabric" if node.fabric else "host"))

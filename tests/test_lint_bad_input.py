@@ -19,7 +19,7 @@ from rcc.syntax import tree
 from rcc.syntax.document import MAX_BYTES, read_document
 from tests.support.pages import completed, examples
 from tests.support.paths import CASES, RECIPES, SHARED, needs_shared
-from tools.hostile import CLUSTERS, HEAD, SHAPES, Make, filled
+from tools.hostile import CLUSTERS, HEAD, PAIRS, SHAPES, Make, filled
 
 NAMES = ("x.recipe.toml", "cluster.toml", "recipe.lock", "rcc.toml")
 CLUSTER = read_cluster("cluster.toml", (CASES / "ok-cluster.toml").read_bytes())[0]
@@ -117,23 +117,37 @@ def test_random_bytes(data: bytes, name: str) -> None:
     lint(name, data)
 
 
-@pytest.mark.parametrize("make", SHAPES.values(), ids=SHAPES)
-def test_time_grows_with_the_file_and_not_with_its_square(make: Make) -> None:
+def of_recipe(size: int) -> bytes:
+    """A cluster that stays as it is, whatever its recipe grows to."""
+    return (CASES / "ok-cluster.toml").read_bytes()
+
+
+GROWING: dict[str, tuple[str, Make, Make | None]] = {
+    **{shape: ("x.recipe.toml", make, None) for shape, make in SHAPES.items()},
+    **{f"{shape}, for a cluster": ("x.recipe.toml", make, of_recipe) for shape, make in SHAPES.items()},
+    **{f"{shape} of a cluster": ("cluster.toml", make, None) for shape, make in CLUSTERS.items()},
+    **{f"{shape} of both": ("x.recipe.toml", *both) for shape, both in PAIRS.items()},
+}
+
+
+@pytest.mark.parametrize(("name", "make", "cluster"), GROWING.values(), ids=GROWING)
+def test_time_grows_with_the_file_and_not_with_its_square(name: str, make: Make, cluster: Make | None) -> None:
     """Four times the text is not nearly sixteen times the time; so the machine's speed does not matter."""
-    small, large = make(8 * 1024), make(32 * 1024)
-    took(small)
+    small, large = ((make(size), cluster and cluster(size)) for size in (8 * 1024, 32 * 1024))
+    took(name, *small)
 
     for _ in range(3):
-        before, after = took(small), took(large)
+        before, after = took(name, *small), took(name, *large)
         if after < 8 * max(before, 0.02):
             return
     pytest.fail(f"four times the text takes {after / before:.1f} times as long")
 
 
-def took(data: bytes) -> float:
+def took(name: str, data: bytes, cluster: bytes | None) -> float:
     """Seconds of processor time to lint a file and to tell of it."""
     start = time.process_time()
-    render(lint_file("x.recipe.toml", only("x.recipe.toml", data), None), "full")
+    read = cluster and read_cluster("with.cluster.toml", cluster)[0]
+    render(lint_file(name, only(name, data), read or None), "full")
     return time.process_time() - start
 
 
@@ -237,10 +251,18 @@ def test_an_error_is_told_also_behind_thousands_of_warnings() -> None:
     assert [one.code for one in found if one.severity.name == "ERROR"] == ["RCC302"]
 
 
-def test_bad_templates_of_one_string_are_told_twenty_times() -> None:
-    data = (HEAD + '[env]\nA = "' + "{{ ! }}" * 5_000 + '"\n').encode()
+@pytest.mark.parametrize(("template", "code"), [("{{ ! }}", "RCC301"), ("{{ hff }}", "RCC302")])
+@pytest.mark.parametrize("with_cluster", [False, True])
+def test_bad_templates_of_one_string_are_told_twenty_times(template: str, code: str, with_cluster: bool) -> None:
+    data = (HEAD + '[env]\nA = "' + template * 5_000 + '"\n').encode()
 
-    assert [one.code for one in lint("x.recipe.toml", data)].count("RCC301") == 20
+    assert [one.code for one in lint("x.recipe.toml", data, with_cluster=with_cluster)].count(code) == 20
+
+
+def test_with_a_cluster_thousands_of_findings_are_told_no_further() -> None:
+    found = lint("x.recipe.toml", SHAPES["undefined names"](MAX_BYTES), with_cluster=True)
+
+    assert 500 <= [one.code for one in found].count("RCC302") <= 501
 
 
 def test_of_a_broken_file_the_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:

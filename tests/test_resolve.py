@@ -514,3 +514,22 @@ def test_keys_that_need_each_other(lines: str, expected: str) -> None:
 )
 def test_keys_that_the_engine_does_not_have(lines: str, expected: str) -> None:
     assert refused(f"{FOUR_RANKS}{lines}\n", FOUR_NODES) == [expected]
+
+
+def test_the_values_of_all_ranks_have_a_bound() -> None:
+    nodes = "".join(f'[[nodes]]\nname = "n{n}"\nhost = "h{n}"\n' for n in range(1_500))
+    variables = "".join(f'A{n} = "{n}"\n' for n in range(4_000))
+    (line,) = refused(f"{CUSTOM}required_nodes = 1_500\n[env]\n{variables}", f'hf_cache = "/mnt/nas/hf"\n{nodes}')
+
+    expected = "1,500 ranks with some 174 KiB of values each are more than the 8 MiB that rcc fills"
+    assert line == f"RCC918 4:18 {expected}"
+
+
+def test_sixty_four_nodes_may_have_the_largest_recipe() -> None:
+    nodes = "".join(f'[[nodes]]\nname = "n{n}"\nhost = "h{n}"\n' for n in range(64))
+    arguments = ", ".join(f'"--flag-{n}"' for n in range(64))
+    text = f'{CUSTOM}required_nodes = 64\nargs = [{arguments}]\n[env]\nA = "{"x" * 100_000}"\n'
+    ranks = planned(text, f'hf_cache = "/mnt/nas/hf"\n{nodes}')["ranks"]
+
+    assert {len(one["container"]["env"]["A"]) for one in ranks} == {100_000}
+    assert len(ranks) == 64

@@ -111,3 +111,24 @@ CLUSTERS: dict[str, Make] = {
     "unknown keys of a node": filled(lambda n: f"kk{n} = 1\n", head='[[nodes]]\nname = "n"\nhost = "h"\n'),
 }
 """The same for cluster files."""
+
+
+def _on_all_nodes(line: Callable[[int], str]) -> Make:
+    """A recipe on every node that "nodes" has in a file of the size."""
+
+    def make(size: int) -> bytes:
+        nodes = CLUSTERS["nodes"](size).count(b"[[nodes]]")
+        return filled(line, f"required_nodes = {nodes}\n[env]\n")(size)
+
+    return make
+
+
+PAIRS: dict[str, tuple[Make, Make]] = {
+    "nodes": (_on_all_nodes(lambda n: "#\n"), CLUSTERS["nodes"]),
+    "variables on all nodes": (_on_all_nodes(lambda n: f'A{n} = "1"\n'), CLUSTERS["nodes"]),
+    "variables over a profile": (
+        filled(lambda n: f'A{n} = "{{{{ rank }}}}"\n', "[env]\n"),
+        filled(lambda n: f'A{n} = "{{{{ rank }}}}"\n', head='[[nodes]]\nname = "n"\nhost = "h"\n[nccl.p]\n'),
+    ),
+}
+"""A recipe and its cluster, both of the size."""

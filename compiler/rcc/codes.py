@@ -140,6 +140,7 @@ RCC914 node-port-range info a port lies in Kubernetes' node-port range
 RCC915 rendezvous-neighbour warning a port is one that the ranks use next to the rendezvous
 RCC916 memory-over-node warning a memory limit is larger than what a node has
 RCC917 gid-without-ipv4 error the GID index is to be found and the fabric address is no IPv4 one
+RCC918 too-much-for-all-ranks error the ranks have more values together than rcc fills
 RCC1001 nul-in-value error a value holds a NUL character
 RCC1002 not-unicode-value error a value holds bytes that are not UTF-8
 RCC1003 value-too-long error a value is longer than a process can be given

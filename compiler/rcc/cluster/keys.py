@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rcc.cluster.model import Cluster, Hardware, K8sKeys, Node
+from rcc.quick import replace
 from rcc.recipe.keys import absolute, capability, device, env_name, limits, raw, size, text
 from rcc.recipe.paths import is_system_folder, system_folder
 from rcc.recipe.shape import (
@@ -149,6 +150,7 @@ LANGUAGE = Language(
 
 def _make(**values: Any) -> Cluster:
     values["hardware"], values["profiles"] = values.get("hardware", (None, {}))
+    values["nodes"] = tuple(replace(node, index=index) for index, node in enumerate(values["nodes"]))
     return Cluster(**values)
 
 

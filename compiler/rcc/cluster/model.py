@@ -13,7 +13,10 @@ from rcc.syntax.document import Document, Part
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A machine. `host` is its management address, `fabric` where ranks meet; sizes in bytes."""
+    """A machine. `host` is its management address, `fabric` where ranks meet; sizes in bytes.
+
+    `index` counts the tables of the file, from 0.
+    """
 
     name: str
     host: str | None = None
@@ -30,6 +33,7 @@ class Node:
     gid_index: str | int | None = None
     vars: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, Raw] = field(default_factory=dict)
+    index: int = 0
 
     @property
     def meeting_address(self) -> str | None:
@@ -98,3 +102,7 @@ class ClusterFile:
     def place(self, path: Path, part: Part = "value") -> Place | None:
         """Where a value stands, where there is a file."""
         return self.document.place(path, part) if self.document else None
+
+    def node_place(self, node: Node, *path: str, part: Part = "value") -> Place | None:
+        """Where a value of a node stands, where there is a file."""
+        return self.place(("nodes", node.index, *path), part)

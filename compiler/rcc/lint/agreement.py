@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rcc.diagnostic import Finding, Findings, Label, Severity, finding
+from rcc.diagnostic import Finding, Findings, Label, Severity, enough, finding
 from rcc.engines.flags import engine_data
 from rcc.lint.context import Context, is_plain
 from rcc.recipe.model import RecipeFile
@@ -105,7 +105,7 @@ def check_compiler_owned_flag(context: Context) -> Iterator[Finding]:
         return
     from rcc.resolve.checks import check_flags
 
-    yield from check_flags(context.file, context.owned)
+    yield from enough(check_flags(context.file, context.owned))
 
 
 def check_keys(file: RecipeFile, carried: Carried) -> Findings:

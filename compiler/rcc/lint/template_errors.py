@@ -9,18 +9,14 @@ from rcc.diagnostic import Edit, Finding, Fix, finding
 from rcc.lint.context import Context
 from rcc.recipe.model import Raw
 from rcc.resolve.fill import KNOWN, LATE
-from rcc.syntax.template import DOUBLED, Expression, parse_template, undoubled
+from rcc.syntax.template import DOUBLED, MOST_PROBLEMS, Expression, parse_template, undoubled
 
 _LATE = "node.gid_index"
 
 
-_MOST = 20
-"""Findings in one string."""
-
-
 def check(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[Finding]:
     """RCC301, RCC302 and RCC303 for one string."""
-    return islice(_check(context, raw, names), _MOST)
+    return islice(_check(context, raw, names), MOST_PROBLEMS)
 
 
 def _check(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[Finding]:

@@ -63,7 +63,7 @@ class Origins:
         """A key of the node, else that of the same name for all nodes."""
         cluster = self.cluster.cluster
         if getattr(rank.node, key, None) is not None:
-            return self.cluster.place(("nodes", cluster.nodes.index(rank.node), key))
+            return self.cluster.node_place(rank.node, key)
         return self.cluster.place((key,)) if getattr(cluster, key, None) is not None else None
 
     def _of_container(self, rank: ResolvedRank, field: str, rest: Path) -> Place | None:

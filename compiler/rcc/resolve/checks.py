@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rcc.cluster.model import ClusterFile, Hardware, Node
 from rcc.diagnostic import Finding, finding
@@ -45,7 +45,7 @@ def _addresses(cluster: ClusterFile, nodes: Sequence[Node]) -> Iterable[Finding]
     """Every rank of a group needs an address that the others reach."""
     for node in nodes if len(nodes) > 1 else ():
         if node.meeting_address is None:
-            place = cluster.place(("nodes", cluster.cluster.nodes.index(node)))
+            place = cluster.node_place(node)
             message = f"node `{node.name}` has neither `fabric` nor `host`, so the other ranks cannot meet it"
             yield finding("RCC910", message, place, help="add its address on the fabric: `fabric = …`")
 
@@ -66,18 +66,16 @@ def ports(file: RecipeFile, engine: Engine) -> tuple[int | None, int | None]:
     return file.recipe.port or engine.port, file.recipe.rendezvous_port or engine.rendezvous_port
 
 
-def check_flags(file: RecipeFile, owned: Mapping[str, str]) -> list[Finding]:
+def check_flags(file: RecipeFile, owned: Mapping[str, str]) -> Iterator[Finding]:
     """Arguments that set what a recipe key decides, under any alias, as `--a=b` or shortened.
 
     `owned` are the flags that the engine gets from the compiler, each with the key that decides it.
     """
     words = [raw.text for raw in file.recipe.args]
-    found = []
     for index, spelled, names in _spelled(words, flag_table(file.recipe.engine)):
         owner = next((key for flag, key in owned.items() if flag in names), None)
         if owner is not None:
-            found.append(owned_flag(spelled, owner, file.place(("args", index))))
-    return found
+            yield owned_flag(spelled, owner, file.place(("args", index)))
 
 
 def owned_flag(spelled: str, owner: str, place: Place) -> Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from rcc.cluster.model import ClusterFile, Hardware, Node
@@ -12,7 +12,11 @@ from rcc.recipe.gid_index import GID_VARIABLE, pinned_index
 from rcc.recipe.model import Raw, RecipeFile
 from rcc.resolve.fill import Filler
 from rcc.resolve.model import EnvValue, Origin, ResolvedRank
-from rcc.source import Place
+from rcc.source import Path, Place
+from rcc.syntax.template import has_template
+
+Layer = Sequence[tuple[EnvValue, Raw | None]]
+"""What one table sets: each variable with the value that it has on every rank, or else the text that a rank fills."""
 
 
 class Environment:
@@ -21,22 +25,24 @@ class Environment:
     def __init__(self) -> None:
         self.values: dict[str, EnvValue] = {}
 
-    def lay(self, name: str, value: str, late: str | None, origin: Origin) -> EnvValue | None:
+    def lay(self, value: EnvValue) -> EnvValue | None:
         """Sets a variable; answers what it overrode."""
-        below = self.values.get(name)
-        overrode = () if below is None else (*below.overrode, (below.value, below.origin))
-        self.values[name] = EnvValue(name, value, late, origin, overrode)
+        below = self.values.get(value.name)
+        if below is not None:
+            overrode = (*below.overrode, (below.value, below.origin))
+            value = EnvValue(value.name, value.value, value.late, value.origin, overrode)
+        self.values[value.name] = value
         return below
 
-    def lay_profile(self, values: Mapping[str, str], cluster: ClusterFile) -> None:
-        """Lays the lowest layer, the hardware profile's."""
-        for name, value in values.items():
-            self.lay(name, value, None, profile_origin(cluster, "env", name))
+    def lay_all(self, layer: Layer, filler: Filler) -> None:
+        """Lays a table's variables, those with templates as the rank fills them."""
+        for value, raw in layer:
+            self.lay(value if raw is None else _filled(value, raw, filler))
 
     def lay_plain(self, values: Mapping[str, str], what: str) -> None:
         """Lays a layer that stands in no file of the user's."""
         for name, value in values.items():
-            self.lay(name, value, None, Origin(what))
+            self.lay(EnvValue(name, value, None, Origin(what)))
 
     def get(self, name: str) -> str:
         """A variable's value, empty where it is not set."""
@@ -47,46 +53,47 @@ class Environment:
         return tuple(self.values[name] for name in sorted(self.values))
 
 
-def lay_files(
-    environment: Environment,
-    file: RecipeFile,
-    cluster: ClusterFile,
-    profile: tuple[str | None, Mapping[str, Raw]],
-    node: tuple[int, Node],
-    fillers: tuple[Filler, Filler],
-) -> list[Finding]:
-    """The three layers that users write: NCCL profile, recipe, node. `fillers` are the recipe's and the cluster's."""
-    in_recipe, in_cluster = fillers
+def layers_of_all(
+    file: RecipeFile, cluster: ClusterFile, hardware: Hardware, profile: tuple[str | None, Mapping[str, Raw]]
+) -> tuple[Layer, Layer, Layer]:
+    """The layers that the ranks have in common, made once for all of them: hardware, NCCL profile, recipe."""
     topology, variables = profile
-    for name, raw in variables.items():
-        place = partial(cluster.place, ("nccl", str(topology), name), "key")
-        _lay(environment, name, raw, in_cluster, Origin(f'[nccl."{topology}"] of the cluster file', place))
-    for name, raw in file.recipe.env.items():
-        _lay(
-            environment, name, raw, in_recipe, Origin("[env] of the recipe", partial(file.place, ("env", name), "key"))
+    what = f'[nccl."{topology}"] of the cluster file'
+    return (
+        [(EnvValue(name, one, None, profile_origin(cluster, "env", name)), None) for name, one in hardware.env.items()],
+        _layer(variables, what, partial(cluster.place, part="key")),
+        _layer(file.recipe.env, "[env] of the recipe", partial(file.place, part="key")),
+    )
+
+
+def _layer(raws: Mapping[str, Raw], what: str, place: Callable[[Path], Place | None]) -> Layer:
+    return [
+        (
+            EnvValue(name, raw.text, None, Origin(what, partial(place, raw.path))),
+            raw if has_template(raw.text) else None,
         )
-    return _lay_node(environment, file, cluster, node, in_cluster)
+        for name, raw in raws.items()
+    ]
 
 
-def _lay(environment: Environment, name: str, raw: Raw, filler: Filler, origin: Origin) -> EnvValue | None:
+def _filled(value: EnvValue, raw: Raw, filler: Filler) -> EnvValue:
     late = filler.late_name(raw)
-    return environment.lay(name, "" if late else filler.fill(raw), late, origin)
+    return EnvValue(value.name, "" if late else filler.fill(raw), late, value.origin)
 
 
-def _lay_node(
-    environment: Environment, file: RecipeFile, cluster: ClusterFile, node: tuple[int, Node], filler: Filler
+def lay_node(
+    environment: Environment, file: RecipeFile, cluster: ClusterFile, node: Node, filler: Filler
 ) -> list[Finding]:
-    index, of = node
+    """The layer of a node's own variables."""
     found = []
-    for name, raw in of.env.items():
-        path = ("nodes", index, "env", name)
-        origin = Origin(f"env of node `{of.name}`", partial(cluster.place, path, "key"))
-        below = _lay(environment, name, raw, filler, origin)
-        if below is not None and name in file.recipe.env and below.value != environment.get(name):
+    for value, raw in _layer(node.env, f"env of node `{node.name}`", partial(cluster.place, part="key")):
+        below = environment.lay(value if raw is None else _filled(value, raw, filler))
+        name, text = value.name, environment.get(value.name)
+        if below is not None and name in file.recipe.env and below.value != text:
             earlier = Label(file.place(("env", name), "key"), f"the recipe says `{below.value}`")
-            message = f"node `{of.name}` changes `{name}` of the recipe to `{environment.get(name)}`"
+            message = f"node `{node.name}` changes `{name}` of the recipe to `{text}`"
             help = "remove one of the two, or keep both if the node really differs"
-            found.append(finding("RCC402", message, cluster.place(path, "key"), labels=[earlier], help=help))
+            found.append(finding("RCC402", message, value.origin.find(), labels=[earlier], help=help))
     return found
 
 
@@ -100,27 +107,26 @@ def profile_origin(cluster: ClusterFile, *path: str) -> Origin:
 
 
 def lay_rank(
-    environment: Environment, engine: Engine, rank: int, nnodes: int, cluster: ClusterFile, of: tuple[int, Node]
+    environment: Environment, engine: Engine, rank: int, nnodes: int, cluster: ClusterFile, node: Node
 ) -> None:
     """The highest layer: what the compiler sets per rank, the GID index apart."""
-    index, node = of
     environment.lay_plain({"NODE_RANK": str(rank), "NNODES": str(nnodes)}, "the compiler, for each rank")
     address = node.meeting_address
     if nnodes > 1 and engine.address_variable and address:
-        origin = _node_origin(cluster, index, node, "fabric" if node.fabric else "host")
-        environment.lay(engine.address_variable, address, None, origin)
+        origin = _node_origin(cluster, node, "fabric" if node.fabric else "host")
+        environment.lay(EnvValue(engine.address_variable, address, None, origin))
 
 
-def lay_gid(environment: Environment, gid_index: str | int, cluster: ClusterFile, of: tuple[int, Node]) -> None:
+def lay_gid(environment: Environment, gid_index: str | int, cluster: ClusterFile, node: Node) -> None:
     """The GID index: a number that the cluster file states; one that is found at start must find its place empty."""
     if gid_index == "auto":
         environment.values.pop(GID_VARIABLE, None)
     elif gid_index != "nccl":
-        environment.lay(GID_VARIABLE, str(gid_index), None, _node_origin(cluster, *of, "gid_index"))
+        environment.lay(EnvValue(GID_VARIABLE, str(gid_index), None, _node_origin(cluster, node, "gid_index")))
 
 
-def _node_origin(cluster: ClusterFile, index: int, node: Node, key: str) -> Origin:
-    return Origin(f"`{key}` of node `{node.name}`", partial(cluster.place, ("nodes", index, key), "key"))
+def _node_origin(cluster: ClusterFile, node: Node, key: str) -> Origin:
+    return Origin(f"`{key}` of node `{node.name}`", partial(cluster.node_place, node, key, part="key"))
 
 
 def choose_gid(node: Node, hardware: Hardware, nnodes: int, hca: str) -> str | int | None:
@@ -149,7 +155,7 @@ def set_in_vain(
     cluster: ClusterFile, topology: str | None, engine: Engine, ranks: Sequence[ResolvedRank]
 ) -> Iterator[Finding]:
     """A cluster file that sets what the compiler sets per rank: it is overridden, and nothing else would say so."""
-    of_nodes = [(("nodes", cluster.cluster.nodes.index(rank.node), "env"), rank.node.env, [rank]) for rank in ranks]
+    of_nodes = [(("nodes", rank.node.index, "env"), rank.node.env, [rank]) for rank in ranks]
     of_profile = [(("nccl", topology), cluster.cluster.nccl[topology], ranks)] if topology is not None else []
     for path, table, reached in (*of_profile, *of_nodes):
         own = _own(engine.address_variable, len(ranks), all(rank.gid_index != "nccl" for rank in reached))

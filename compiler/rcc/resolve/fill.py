@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 
-from rcc.diagnostic import Finding, finding
+from rcc.diagnostic import MOST, Finding, finding
 from rcc.nearest import meant_name
 from rcc.quick import dataclass
 from rcc.recipe.model import Raw
 from rcc.source import Path, Place
-from rcc.syntax.template import Expression, Template, TooLongError, has_template, parse_template
+from rcc.syntax.template import MOST_PROBLEMS, Expression, Template, TooLongError, has_template, parse_template
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,11 @@ class Filler:
         self.found: list[Finding] = []
 
     def fill(self, raw: Raw) -> str:
-        """The string with its templates filled; where that fails, a finding and the text as it is."""
-        if not has_template(raw.text):
+        """The string with its templates filled; where that fails, a finding and the text as it is.
+
+        Of a file in which nothing can be filled, no more is said than anybody reads.
+        """
+        if not has_template(raw.text) or len(self.found) > MOST:
             return raw.text
         template, errors = parse_template(raw.text)
         for error in errors:
@@ -56,8 +60,8 @@ class Filler:
             self.found.append(finding("RCC301", error.message, place, help=error.help))
         if template is None:
             return raw.text
-        problems = [one for one in template.expressions if self._refused(raw, one)]
-        if problems:
+        refused = (one for one in template.expressions if self._refused(raw, one))
+        if list(islice(refused, MOST_PROBLEMS)):
             return raw.text
         try:
             return template.render(lambda name: str(self.names[name]))

@@ -13,7 +13,7 @@ from rcc.recipe.model import Raw, RecipeFile
 from rcc.resolve.blocks import resolve_asserts, resolve_mounts, resolve_staging
 from rcc.resolve.checks import ports
 from rcc.resolve.chosen import Chosen
-from rcc.resolve.environment import Environment, choose_gid, lay_files, lay_gid, lay_rank
+from rcc.resolve.environment import Environment, choose_gid, lay_gid, lay_node, lay_rank
 from rcc.resolve.fill import Filler, Missing
 from rcc.resolve.model import ResolvedRank, ResolvedStaging
 from rcc.resolve.models import engine_env, model_paths
@@ -72,19 +72,21 @@ def _environment(
     chosen: Chosen, rank: int, staging: tuple[ResolvedStaging, ...], fillers: tuple[Filler, Filler]
 ) -> tuple[Environment, str | int, list[Finding]]:
     node, nnodes = chosen.nodes[rank], len(chosen.nodes)
-    index = chosen.cluster.cluster.nodes.index(node)
+    in_recipe, in_cluster = fillers
+    of_hardware, of_profile, of_recipe = chosen.layers
     environment = Environment()
-    environment.lay_profile(chosen.hardware.env, chosen.cluster)
+    environment.lay_all(of_hardware, in_cluster)
     environment.lay_plain(engine_env(chosen.engine, chosen.models, staging), f"engine `{chosen.engine.name}`")
-    profile = (chosen.topology, chosen.profile)
-    found = lay_files(environment, chosen.file, chosen.cluster, profile, (index, node), fillers)
-    lay_rank(environment, chosen.engine, rank, nnodes, chosen.cluster, (index, node))
+    environment.lay_all(of_profile, in_cluster)
+    environment.lay_all(of_recipe, in_recipe)
+    found = lay_node(environment, chosen.file, chosen.cluster, node, in_cluster)
+    lay_rank(environment, chosen.engine, rank, nnodes, chosen.cluster, node)
     gid_index = choose_gid(node, chosen.hardware, nnodes, environment.get("NCCL_IB_HCA"))
     if gid_index is None:
-        return environment, "nccl", [*found, _gid_without_hca(chosen.cluster, index, node)]
+        return environment, "nccl", [*found, _gid_without_hca(chosen.cluster, node)]
     if gid_index == "auto":
-        found += _gid_without_ipv4(chosen.cluster, index, node)
-    lay_gid(environment, gid_index, chosen.cluster, (index, node))
+        found += _gid_without_ipv4(chosen.cluster, node)
+    lay_gid(environment, gid_index, chosen.cluster, node)
     return environment, gid_index, [*found, *_late_without_search(environment, gid_index)]
 
 
@@ -108,19 +110,19 @@ def _ssh(cluster: ClusterFile, node: Node) -> str | None:
     return f"{user}@{node.host}" if user else node.host
 
 
-def _gid_without_hca(cluster: ClusterFile, index: int, node: Node) -> Finding:
+def _gid_without_hca(cluster: ClusterFile, node: Node) -> Finding:
     message = f"node `{node.name}` is to find its GID index, and `NCCL_IB_HCA` does not say on which adapters"
     help = "set `NCCL_IB_HCA` in the NCCL profile or the recipe, or `gid_index` to a number or `nccl`"
-    return finding("RCC909", message, cluster.place(("nodes", index, "gid_index")), help=help)
+    return finding("RCC909", message, cluster.node_place(node, "gid_index"), help=help)
 
 
-def _gid_without_ipv4(cluster: ClusterFile, index: int, node: Node) -> list[Finding]:
+def _gid_without_ipv4(cluster: ClusterFile, node: Node) -> list[Finding]:
     """The search is for the node's own address in a table of GIDs, where names and IPv6 addresses do not stand."""
     address = node.meeting_address
     if address is None or re.fullmatch(IPV4, address):
         return []
     message = f"node `{node.name}` is to find the GID of `{address}`, which is no IPv4 address"
-    place = cluster.place(("nodes", index, "fabric" if node.fabric else "host"))
+    place = cluster.node_place(node, "fabric" if node.fabric else "host")
     help = "write its IPv4 address as `fabric`, or set `gid_index` to a number or `nccl`"
     return [finding("RCC917", message, place, help=help)]
 

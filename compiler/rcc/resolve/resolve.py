@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rcc.cluster.model import ClusterFile
-from rcc.diagnostic import Finding, Findings, Severity, finding, has_errors, in_order
+from rcc.diagnostic import MOST, Finding, Findings, Severity, enough, finding, first_ones, has_errors, in_order
 from rcc.engines.model import Health
 from rcc.lock.model import Lock
 from rcc.recipe.model import RecipeFile
@@ -33,7 +33,7 @@ def resolve(
         return None, in_order(found)
     found += check_world(file, cluster, chosen.nodes, chosen.hardware, chosen.engine)
     found += check_keys(file, chosen.engine, carried)
-    found += check_flags(file, chosen.engine.owned)
+    found += enough(check_flags(file, chosen.engine.owned))
     found += check_architectures(file, chosen.nodes, chosen.hardware, lock)
     found += check_staged(file, lock)
     ranks = []
@@ -41,6 +41,8 @@ def resolve(
         resolved, of_rank = resolve_rank(chosen, rank)
         ranks.append(resolved)
         found += (*of_rank, *check_collisions(file, chosen.hardware, resolved))
+        if len(found) > MOST and has_errors(found):
+            return None, in_order(_once_a_place(found))  # what the other ranks have to say is hardly anything else
     found += set_by_compiler(file, chosen.engine.address_variable, tuple(one.gid_index for one in ranks))
     found += set_in_vain(cluster, chosen.topology, chosen.engine, ranks)
     found += pinned_by_files(file, cluster, chosen.topology, ranks)
@@ -52,11 +54,11 @@ def resolve(
 
 
 def _once_a_place(found: Iterable[Finding]) -> list[Finding]:
-    """What is wrong on every rank is said for the first."""
+    """What is wrong on every rank is said for the first, and of what is wrong everywhere the first ones."""
     seen: dict[tuple[str, str], Finding] = {}
     for one in found:
         seen.setdefault((one.code, str(one.place or one.message)), one)
-    return list(seen.values())
+    return list(first_ones(seen.values()))
 
 
 def _check_cache(chosen: Chosen, ranks: Iterable[ResolvedRank]) -> list[Finding]:
@@ -74,9 +76,8 @@ def _check_cache_dirs(chosen: Chosen, ranks: Iterable[ResolvedRank]) -> list[Fin
     found = []
     for one in ranks:
         if one.hf_cache is not None and f"{one.cache_dir}/".startswith(f"{one.hf_cache.rstrip('/')}/"):
-            index = chosen.cluster.cluster.nodes.index(one.node)
             message = f"`cache_dir` of node `{one.node.name}` lies in the model cache `{one.hf_cache}`"
-            place = chosen.cluster.place(("nodes", index, "cache_dir"))
+            place = chosen.cluster.node_place(one.node, "cache_dir")
             help = "name a folder on the node's own disk"
             found.append(finding("RCC706", message, place, help=help, severity=Severity.ERROR))
     return found

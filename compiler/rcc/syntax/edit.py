@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -26,21 +26,23 @@ def apply_fixes(text: str, fixes: Iterable[Fix]) -> tuple[str, tuple[Fix, ...]]:
     taken: list[Edit] = []
     skipped: list[Fix] = []
     for fix in fixes:
-        if any(_overlap(edit.span, other.span) for edit in fix.edits for other in taken):
-            skipped.append(fix)
+        if all(_has_room(edit.span, taken) for edit in fix.edits):
+            for edit in fix.edits:
+                insort(taken, edit, key=lambda one: (one.span.start, one.span.end))
         else:
-            taken.extend(fix.edits)
+            skipped.append(fix)
     pieces: list[str] = []
     position = 0
-    for edit in sorted(taken, key=lambda one: (one.span.start, one.span.end)):
+    for edit in taken:
         pieces += (text[position : edit.span.start], edit.text)
         position = edit.span.end
     return "".join((*pieces, text[position:])), tuple(skipped)
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    """Whether two spans share a character, or one is a place inside the other."""
-    return one.start < other.end and other.start < one.end
+def _has_room(span: Span, taken: Sequence[Edit]) -> bool:
+    """Whether a span shares no character with those of edits in their order, and none is a place inside the other."""
+    before = bisect_left(taken, span.end, key=lambda one: one.span.start) - 1
+    return before < 0 or taken[before].span.end <= span.start
 
 
 def statement_at(tree: Tree, offset: int) -> Statement | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 _SIMPLE = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b", '"': '"', "\\": "\\"}
 _CHANGED_BASIC = re.compile(r"\\(?:[ \t]*\r?\n(?:[ \t\n]|\r\n)*|x..|u.{4}|U.{8}|.)|\r\n")
@@ -18,6 +19,7 @@ def decode(raw: str) -> str:
     return "".join(text for _, _, text in _pieces(raw))
 
 
+@lru_cache(64)  # what is wrong in a long string is wrong on every rank
 def locate(raw: str, start: int, end: int) -> tuple[int, int]:
     """Where the characters `start` to `end` of the value stand in `raw`, as offsets into it."""
     first = _edges(raw, start)[0]

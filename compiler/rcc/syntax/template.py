@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from rcc.quick import dataclass
 
@@ -62,6 +63,10 @@ class TemplateError:
     help: str
 
 
+MOST_PROBLEMS = 20
+"""How many problems of one string are told: it has room for ten thousand, and each is searched for from its start."""
+
+
 class TooLongError(Exception):
     """A string renders to more than `MAX_BYTES`."""
 
@@ -93,8 +98,9 @@ def has_template(text: str) -> bool:
     return "{{" in text or ("<<" in text and _ANGLES.search(text) is not None)
 
 
+@lru_cache(4096)
 def parse_template(text: str) -> tuple[Template | None, tuple[TemplateError, ...]]:
-    """The template that a string holds, or all that is wrong with it; offsets count the string's characters."""
+    """The template that a string holds, or the first of what is wrong with it; offsets count its characters."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         message = f"a value with templates is longer than {MAX_BYTES} bytes"
         return None, (TemplateError(message, 0, len(text), "move the text into a file that is mounted"),)
@@ -109,6 +115,8 @@ def parse_template(text: str) -> tuple[Template | None, tuple[TemplateError, ...
             parts.append(found)
         else:
             errors.append(found)
+            if len(errors) == MOST_PROBLEMS:
+                break
         position = end
     if position < len(text):
         parts.append(Literal(text[position:]))

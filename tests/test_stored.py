@@ -13,7 +13,7 @@ from tests.support.cli import call_rcc
 from tests.support.paths import RECIPES
 
 NAME = "2026-01-31_120000_a"
-VALUES = (None, [1], "../x")
+VALUES = (None, [1], "../x", "half a pair: \ud800")
 
 
 @pytest.fixture

@@ -11,7 +11,9 @@ from rcc.recipe.shape import Problems, Shape
 def parse_stored(data: bytes) -> tuple[Any, str | None]:
     """The values of a JSON text, or why it holds none."""
     try:
-        return json.loads(data, parse_constant=_refuse), None
+        values = json.loads(data, parse_constant=_refuse)
+        json.dumps(values, ensure_ascii=False).encode()  # half of a surrogate pair can be neither hashed nor shown
+        return values, None
     except (ValueError, RecursionError) as error:
         return None, f"it is no JSON ({type(error).__name__})"
 

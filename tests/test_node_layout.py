@@ -179,7 +179,7 @@ def test_layer_is_the_number_in_the_name(name: str, layer: str) -> None:
     assert layout.layer_of(name) == layer
 
 
-@pytest.mark.parametrize("name", ["layers.one.e", "layers.1.experts.2.e", "a1b2.e"])
+@pytest.mark.parametrize("name", ["layers.one.e", "layers.1.experts.2.e", "a1b2.e", f"layers.{'1' * 5000}.e"])
 def test_a_name_without_one_number_has_no_layer(name: str) -> None:
     with pytest.raises(LayoutError, match="in its name"):
         layout.layer_of(name)
@@ -208,6 +208,9 @@ BAD_FILES = {
     "negative": file_of('{"a":{"dtype":"U8","shape":[-4],"data_offsets":[0,4]}}'),
     "bool": file_of('{"a":{"dtype":"U8","shape":[true],"data_offsets":[0,1]}}', 1),
     "half-byte": file_of(json.dumps({"a": entry(dtype="F4", shape=(7,))})),
+    "huge-shape": file_of(json.dumps({"a": entry(shape=(10**400,))})),
+    "huge-tensor": file_of(json.dumps({"a": entry(shape=(1 << 62,) * 300)})),
+    "huge-offset": file_of(json.dumps({"a": entry(shape=(10**400,), offsets=(0, 10**400))})),
     "no-json": file_of("{"),
     "a-list": file_of("[]", 0),
     "not-utf8": (9).to_bytes(8, "little") + b'{"\xff":1}  ',

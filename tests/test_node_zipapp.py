@@ -170,6 +170,8 @@ def test_usage_is_exit_2(program: Path, arguments: tuple[str, ...]) -> None:
         ({"blocks": [{}]}, "lacks `kind`"),
         ({"surprise": 1}, "unknown key `surprise`"),
         ({"preflight": {"ports": ["x"]}}, "`ports`"),
+        ({"preflight": {"ports": [65536]}}, "`ports`"),
+        ({"preflight": {"image": "\ud800"}}, "surrogates"),
         ([], "no table"),
     ],
 )

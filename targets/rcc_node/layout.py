@@ -28,6 +28,11 @@ HEADER_LIMIT = 100_000_000
 
 SPARSE_COPY = "sparse-copy"
 
+_LARGEST = (1 << 63) - 1
+"""No length and no offset of a file is larger; Python shows no integer of thousands of digits."""
+
+_LAYER_DIGITS = 9
+
 DTYPE_BITS: Mapping[str, int] = {
     **dict.fromkeys(("F4",), 4),
     **dict.fromkeys(("F6_E2M3", "F6_E3M2"), 6),
@@ -206,16 +211,17 @@ def _tensor(shard: str, name: str, entry: Any, data: int) -> Tensor:
         dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
         if not isinstance(dtype, str) or not isinstance(shape, list):
             raise TypeError
-        natural = [type(n) is int and n >= 0 for n in (*shape, begin, end)]
+        natural = [type(n) is int and 0 <= n <= _LARGEST for n in (*shape, begin, end)]
     except (KeyError, TypeError, ValueError) as error:
         raise _bad_header(shard, f"lacks dtype, shape or data offsets of tensor `{name}`") from error
     if not all(natural):
-        raise _bad_header(shard, f"has a shape or an offset that is no natural number, at tensor `{name}`")
+        raise _bad_header(shard, f"has a shape or an offset that is no natural number of 64 bits, at tensor `{name}`")
     if dtype not in DTYPE_BITS:
         raise _bad_header(shard, f"has tensor `{name}` of the unknown dtype `{dtype}`")
     bits = prod(shape) * DTYPE_BITS[dtype]
-    if bits % 8 or bits // 8 != end - begin:
-        raise _bad_header(shard, f"gives tensor `{name}` {end - begin} bytes, {dtype} {shape} takes {bits / 8:g}")
+    if bits != 8 * (end - begin):
+        takes = f"takes {bits / 8:.16g}" if bits <= _LARGEST else "takes more than any file has"
+        raise _bad_header(shard, f"gives tensor `{name}` {end - begin} bytes, {dtype} {shape} {takes}")
     return Tensor(name, shard, dtype, tuple(shape), data + begin, end - begin)
 
 
@@ -237,6 +243,7 @@ def tables_in_index(index: bytes, pattern: str) -> dict[str, str]:
     """The shard of each matching tensor, from the bytes of `model.safetensors.index.json`."""
     try:
         weight_map = json.loads(index.decode(), object_pairs_hook=_unique)["weight_map"]
+        json.dumps(weight_map, ensure_ascii=False).encode()  # lone surrogates are a ValueError
         found = {tensor: shard for tensor, shard in weight_map.items() if fnmatchcase(tensor, pattern)}
         if not all(isinstance(name, str) and _plain_name(name) for name in found.values()):
             raise TypeError("a shard's name is no plain file name")
@@ -279,9 +286,10 @@ def layer_of(tensor: str) -> str:
     """The layer of a tensor: the one number in its name, preferably as a part between dots."""
     numbers = [part for part in tensor.split(".") if re.fullmatch(r"[0-9]+", part)]
     numbers = numbers or re.findall(r"[0-9]+", tensor)
-    if len(numbers) != 1:
+    if len(numbers) != 1 or len(numbers[0]) > _LAYER_DIGITS:
+        what = f"{len(numbers) or 'no'} numbers" if len(numbers) != 1 else f"a number of {len(numbers[0])} digits"
         raise LayoutError(
-            f"tensor `{tensor}` has {len(numbers) or 'no'} numbers in its name, so its layer is not known",
+            f"tensor `{tensor}` has {what} in its name, so its layer is not known",
             "narrow the glob `tensors` to the tables of one row store",
         )
     return str(int(numbers[0]))

@@ -80,6 +80,7 @@ def read_plan(data: bytes, rank: int | None = None, name: str = "stage.json") ->
     """The plan in `data`, for `rank` where the command line names one."""
     try:
         document = json.loads(data.decode())
+        json.dumps(document, ensure_ascii=False).encode()  # half of a surrogate pair is no text: a ValueError
     except (ValueError, RecursionError) as error:
         raise _bad(name, f"is no JSON: {error}") from error
     try:
@@ -185,7 +186,7 @@ def _preflight(value: Any) -> Preflight:
     table = _Table(value, "`preflight`")
     preflight = Preflight(
         files=table.take("files", lambda v: tuple((_absolute(f["path"]), _text(f["sha256"])) for f in v), ()),
-        ports=table.take("ports", lambda ports: tuple(_positive(port) for port in ports), ()),
+        ports=table.take("ports", lambda ports: tuple(_port(port) for port in ports), ()),
         paths=table.take("paths", lambda paths: tuple(_absolute(path) for path in paths), ()),
         evict=table.take("evict", lambda paths: tuple(_absolute(path) for path in paths), ()),
         memory=table.take("memory", _natural, None),
@@ -231,6 +232,12 @@ def _natural(value: Any) -> int:
 
 def _positive(value: Any) -> int:
     if _natural(value) < 1:
+        raise ValueError
+    return int(value)
+
+
+def _port(value: Any) -> int:
+    if _positive(value) > 65535:
         raise ValueError
     return int(value)
 

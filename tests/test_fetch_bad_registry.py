@@ -14,7 +14,7 @@ from rcc.fetch.wire import Limits
 from rcc.lock.model import Lock
 from rcc.lock.wanted import Wanted, WantedImage
 from rcc.recipe.reference import Reference, parse_reference
-from tests.support.oci import DOCKER_LIST, INDEX, MANIFEST, Blobs, sha256
+from tests.support.oci import CONFIG, DOCKER_LIST, INDEX, MANIFEST, Blobs, sha256
 from tests.support.server import Asked, Reply, Server
 
 CALM = Limits(connect=10, read=10, total=20, patience=3)
@@ -343,6 +343,7 @@ BODIES = {
     "no manifests": json.dumps({"mediaType": INDEX}).encode(),
     "bad digests": json.dumps({"mediaType": INDEX, "manifests": [{"digest": "md5:0", "size": 1}]}).encode(),
     "negative size": json.dumps({"mediaType": INDEX, "manifests": [{"digest": sha256(b""), "size": -1}]}).encode(),
+    "size of no file": json.dumps({"mediaType": INDEX, "manifests": [{"digest": sha256(b""), "size": 2**63}]}).encode(),
     "no config": json.dumps({"mediaType": MANIFEST}).encode(),
     "no objects": json.dumps({"mediaType": INDEX, "manifests": [7]}).encode(),
 }
@@ -360,6 +361,14 @@ def test_something_that_is_no_image() -> None:
     manifest = blobs.add_json(MANIFEST, {"schemaVersion": 2, "mediaType": MANIFEST, "config": chart, "layers": []})
     with Server(Plain(blobs, manifest)) as server:
         refused(lock_of(server), "RCC1207", "no container image")
+
+
+def test_a_config_of_another_size_than_its_manifest_says() -> None:
+    blobs = Blobs()
+    config = {**blobs.add_json(CONFIG, {"os": "linux", "architecture": "arm64"}), "size": 7}
+    manifest = blobs.add_json(MANIFEST, {"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": []})
+    with Server(Plain(blobs, manifest)) as server:
+        refused(lock_of(server), "RCC1206", "where its manifest says 7")
 
 
 def test_platforms_with_variants() -> None:

@@ -75,6 +75,30 @@ def test_a_lock_of_other_ranges_is_found_before_anything_is_packed(folder: Path)
     assert "RCC615" in codes(folder, name="recipe.lock")
 
 
+@pytest.mark.parametrize("name", ["embed.weight", "layers.1.experts.2.weight", f"layers.{'9' * 5000}.weight"])
+def test_a_lock_of_tables_without_a_layer_is_told_of(folder: Path, name: str) -> None:
+    def rename(values: Any) -> None:
+        tensors = values["staging"]["engram"]["locked"]["tensors"]
+        tensors[name] = tensors.pop(sorted(tensors)[0])
+
+    change_lock(folder, rename)
+    change(folder, 'dst = "{{ vars.nvme }}/engram"\n', 'dst = "{{ vars.nvme }}/engram"\nmin_free = "1k"\n')
+
+    assert "RCC802" not in codes(folder)
+    assert "RCC615" in codes(folder, name="recipe.lock")
+
+
+def test_a_lock_of_tables_without_rows_is_told_of(folder: Path) -> None:
+    def flatten(values: Any) -> None:
+        for tensor in values["staging"]["engram"]["locked"]["tensors"].values():
+            tensor["shape"] = []
+
+    change_lock(folder, flatten)
+
+    assert "RCC801" in codes(folder)
+    assert "RCC615" in codes(folder, name="recipe.lock")
+
+
 def test_too_little_space_is_asked_for(folder: Path) -> None:
     change(folder, 'dst = "{{ vars.nvme }}/engram"\n', 'dst = "{{ vars.nvme }}/engram"\nmin_free = "1k"\n')
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import pytest
 
-from tests.support.checkpoints import sharded, table
+from tests.support.checkpoints import INDEX, Content, sharded, table
 from tests.support.cli import call_rcc, clean_env, run_rcc
 from tests.support.hf_cache import write_cache
 from tests.support.hub import TOKEN, Hub, run_hub
@@ -49,6 +49,24 @@ def test_the_first_lock_says_what_it_locked(project: Path) -> None:
     for word in (values["images"]["engine"]["locked"]["digest"], "a" * 40, "run.sh", "engram"):
         assert word in ran.out
     assert "wrote serve.recipe.lock" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        (INDEX, Content.of(b'{"weight_map": {"layers.1.engram.embed.\\ud800": "model.safetensors"}}'), "RCC1215"),
+        ("config.json", Content(b"", 1 << 63, lfs=True, claimed="a" * 64), "RCC1214"),
+    ],
+)
+def test_an_answer_that_no_lock_could_hold_is_refused(
+    name: str, content: Content, code: str, hub: Hub, project: Path
+) -> None:
+    hub.add(REPO, {**sharded({"model.safetensors": table(1, 10)}), name: content})
+    ran = call_rcc("lock", "serve.recipe.toml", *SOURCES[:2], cwd=project, env=hub.environ)
+
+    assert ran.code == 1
+    assert f"error[{code}]" in ran.err
+    assert not (project / "serve.recipe.lock").exists()
 
 
 def test_a_dry_run_tells_and_writes_nothing(project: Path) -> None:

@@ -115,8 +115,11 @@ def _config(manifest: Manifest, where: str) -> Blob:
 def _with_config(manifest: Manifest, contents: Contents) -> tuple[str, Platform]:
     """A manifest outside of an index says only in its config what it is for."""
     config = _config(manifest, contents.where)
+    body = contents.blob(config.digest)
+    if len(body) != config.size:
+        raise bad(f"{contents.where} has a config of {len(body)} bytes where its manifest says {config.size}")
     try:
-        fields = json.loads(contents.blob(config.digest))
+        fields = json.loads(body)
     except (ValueError, RecursionError):
         fields = None
     if not isinstance(fields, dict) or not fields.get("architecture") or not fields.get("os"):

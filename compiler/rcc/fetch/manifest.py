@@ -11,6 +11,7 @@ from typing import Any
 from rcc.fetch.failure import FetchError
 from rcc.lock.model import Blob
 from rcc.quick import dataclass
+from rcc.recipe.shape import LARGEST
 
 INDEXES = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
 MANIFESTS = ("application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json")
@@ -66,7 +67,7 @@ def bad(
 def is_descriptor(value: Any) -> bool:
     """Whether a value names a blob: a sha256 digest and a size."""
     digest, size = (value.get("digest"), value.get("size")) if isinstance(value, dict) else (None, None)
-    return isinstance(digest, str) and bool(DIGEST.fullmatch(digest)) and type(size) is int and size >= 0
+    return isinstance(digest, str) and bool(DIGEST.fullmatch(digest)) and type(size) is int and 0 <= size <= LARGEST
 
 
 def platform_name(platform: Any) -> str:

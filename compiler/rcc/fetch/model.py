@@ -10,6 +10,7 @@ from typing import Protocol
 from rcc.diagnostic import Findings
 from rcc.lock.model import FileId
 from rcc.quick import dataclass
+from rcc.recipe.shape import LARGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def is_hash(text: object, digits: int) -> bool:
 
 def file_id(path: object, size: object, sha256: object, blob: object) -> FileId:
     """A file from what the Hub says of it: in LFS it has a sha256, else git's name for it counts. Else ValueError."""
-    if not isinstance(path, str) or not is_safe(path) or type(size) is not int or size < 0:
+    if not isinstance(path, str) or not is_safe(path) or type(size) is not int or not 0 <= size <= LARGEST:
         raise ValueError(path)
     if isinstance(sha256, str) and is_hash(sha256, 64):
         return FileId(size, sha256=sha256)

@@ -9,14 +9,14 @@ from rcc.lock.model import LockedStaging
 from rcc_node.layout import DTYPE_BITS, LayoutError, layer_of, prove_tiling
 
 
-def untiled_layer(block: LockedStaging) -> tuple[str, str] | None:
-    """The first layer whose ranks' ranges do not cover its rows exactly once, and why; None where all do."""
-    for name, tensor in sorted(block.tensors.items()):
-        layer = layer_of(name)
-        try:
-            prove_tiling(layer, tensor.shape[0], [rank.get(layer, (0, 0)) for rank in block.ranks])
-        except LayoutError as error:
-            return layer, error.message
+def untiled(block: LockedStaging) -> str | None:
+    """Why the ranks' ranges do not cover the rows of each layer exactly once; None where they do."""
+    try:
+        for name, tensor in sorted(block.tensors.items()):
+            layer, rows = layer_of(name), tensor.shape[0] if tensor.shape else 0
+            prove_tiling(layer, rows, [rank.get(layer, (0, 0)) for rank in block.ranks])
+    except LayoutError as error:
+        return error.message
     return None
 
 

@@ -158,7 +158,19 @@ def test_a_folder_of_somebody_else_is_left_alone(node: Node) -> None:
 
 def test_dst_is_a_file(node: Node) -> None:
     node.dst.write_text("mine")
-    assert node.refused()["name"] == "dst-foreign"
+    for command in ("stage", "verify"):
+        error = node.refused(command=command)
+        assert (error["name"], error["message"]) == ("dst-foreign", f"`{node.dst}` is no folder")
+
+
+def test_a_folder_where_a_file_belongs(node: Node) -> None:
+    node.staged()
+    (node.dst / SHARD).unlink()
+    (node.dst / SHARD).mkdir()
+    assert node.refused()["name"] == "staged-damaged"
+    error = node.refused("--repair")
+    assert error["name"] == "dst-foreign"
+    assert "a folder where a file belongs" in error["message"]
 
 
 @pytest.mark.parametrize("below", ["", "dst"])
@@ -168,8 +180,9 @@ def test_dst_on_the_source_is_refused(own: Checkpoint, tmp_path: Path, below: st
     link = tmp_path / "innocent"
     link.symlink_to(own.snapshot)
     node.block["dst"] = str(link / below)
-    assert node.refused()["name"] in ("dst-on-source", "dst-foreign")
+    assert node.refused()["name"] == "dst-on-source"
     assert not (own.snapshot / ".rcc").exists()
+    assert not (own.snapshot / "dst").exists(), "nothing is made in the source"
 
 
 def started(node: Node, wanted: str) -> subprocess.CompletedProcess[str]:
@@ -415,6 +428,40 @@ def test_a_rank_change_from_a_source_that_changed_under_its_commit_is_refused(ow
     rewrite(own, SHARD, data.replace(b"layers.13.odd", b"layers.13.new"))
     assert node.refused(rank=1)["name"] == "source-changed"
     assert node.staged(rank=0)["state"] == "verified", "the old copy is as it was"
+
+
+@pytest.mark.parametrize("name", [b".rcc/stamp", b".rcc/ledger.json", b"no \xff text"])
+def test_a_snapshot_s_file_that_cannot_stand_in_dst(own: Checkpoint, tmp_path: Path, name: bytes) -> None:
+    path = Path(os.fsdecode(os.fsencode(own.snapshot) + b"/" + name))
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("from the model's repository")
+    node = snapshot_node(tmp_path, own)
+    error = node.refused()
+    assert error["name"] == "source-name"
+    assert "`exclude`" in error["help"]
+    assert not_staged(node)
+    node.block["exclude"] = [".rcc/*", "no *"]
+    assert node.staged()["state"] == "packed"
+    assert node.staged("--full")["state"] == "verified"
+
+
+@pytest.mark.parametrize("text", ['{"engram_quant": "\\ud800"}', '{"engram_quant": NaN}', "[" * 100_000, "{"])
+def test_a_configuration_that_no_manifest_could_repeat(own: Checkpoint, tmp_path: Path, text: str) -> None:
+    (own.snapshot / "config.json").unlink()
+    (own.snapshot / "config.json").write_text(text)
+    node = rows_node(tmp_path, own)
+    assert node.refused()["name"] == "config-unreadable"
+    assert not_staged(node)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"stamp": 1, "manifest": null, "obsolete": []}'])
+def test_a_corrupt_note_of_a_replacement_is_told_of(node: Node, text: str) -> None:
+    node.staged()
+    (node.ledger / "new").mkdir()
+    (node.ledger / "new" / "replacing").write_text(text)
+    error = node.refused()
+    assert error["name"] == "ledger-damaged"
+    assert f"remove `{node.dst}`" in error["help"]
 
 
 @pytest.mark.parametrize("case", ["scale-rows", "two-shards", "no-tables", "no-snapshot", "outside"])

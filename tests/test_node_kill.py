@@ -134,8 +134,8 @@ def mentions(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_polite_stop_keeps_what_was_written(node: Node, number: signal.Signals) -> None:
-    node.block["rate_limit"] = 1 << 20
+def test_a_polite_stop_keeps_what_was_written_and_waits_for_no_chunk(node: Node, number: signal.Signals) -> None:
+    node.block["rate_limit"] = 1 << 16  # the chunks in flight would take minutes
     process = node.start("stage")
     wait_for(lambda: node.noted() > 0, "progress")
     process.send_signal(number)

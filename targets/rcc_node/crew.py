@@ -8,14 +8,23 @@ from collections.abc import Callable, Iterable
 _TICK = 0.1
 
 
-def work(job: Callable[[int, int], None], indices: Iterable[int], size: int, tick: Callable[[], None]) -> None:
+class Ended(Exception):  # noqa: N818 - no error: what ended the crew is
+    """Raised in the middle of a long job, because the crew is to end."""
+
+
+def work(
+    job: Callable[[int, int], None],
+    indices: Iterable[int],
+    size: int,
+    tick: Callable[[], None],
+    stop: threading.Event,
+) -> None:
     """Calls `job(member, index)` for all indices on `size` threads, and `tick` now and then on this one.
 
-    Raises the first failure, after the others have ended: what they hold may be closed then.
+    Raises the first failure, after the others have ended: what they hold may be closed then. `stop` is set meanwhile.
     """
     todo, lock = iter(indices), threading.Lock()
     failures: list[BaseException] = []
-    stop = threading.Event()
 
     def member(number: int) -> None:
         while not stop.is_set():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from rcc_node.errors import NodeError
 from rcc_node.ledger import HERE
 from rcc_node.place import Place
 from rcc_node.quick import dataclass
@@ -64,11 +65,19 @@ def finish(place: Place, area: str) -> bool:
     data = place.read(f"{area}/{_MARK}")
     if data is None:
         return False
-    mark = json.loads(data)
-    name_and_text = mark["manifest"]
-    seal = Seal(mark["stamp"].encode(), name_and_text and (name_and_text[0], name_and_text[1].encode()))
+    try:
+        mark = json.loads(data)
+        name_and_text = mark["manifest"]
+        seal = Seal(mark["stamp"].encode(), name_and_text and (name_and_text[0], name_and_text[1].encode()))
+        obsolete = [str(name) for name in mark["obsolete"]]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise NodeError(
+            "ledger-damaged",
+            f"`{place.path}/{area}/{_MARK}` cannot be read, so what was begun there cannot be finished",
+            f"remove `{place.path}` and stage again",
+        ) from error
     seal.break_(place)
-    for name in mark["obsolete"]:
+    for name in obsolete:
         place.remove(name)
     moves = {path: path.removeprefix(f"{area}/files/") for path in place.files(f"{area}/files")}
     for name in ("hashes", "ledger.json"):
@@ -76,7 +85,7 @@ def finish(place: Place, area: str) -> bool:
             moves[f"{area}/{name}"] = f"{HERE}/{name}"
     for old, new in moves.items():
         place.rename(old, new)
-    place.sync([*moves.values(), *mark["obsolete"], STAMP])
+    place.sync([*moves.values(), *obsolete, STAMP])
     seal.write(place)
     place.remove_folder(area)
     return True

@@ -20,6 +20,7 @@ from rcc_node.quick import dataclass
 from rcc_node.terms import TILINGS as TILINGS
 from rcc_node.terms import Range as Range
 from rcc_node.terms import SnapshotFile as SnapshotFile
+from rcc_node.terms import read_json
 from rcc_node.terms import rows_text as rows_text
 
 LENGTH_SIZE = 8
@@ -182,9 +183,8 @@ def _header_json(name: str, raw: bytes) -> dict[str, Any]:
     if not raw.startswith(b"{"):
         raise _bad_header(name, "has a header that does not begin with `{`")
     try:
-        header = json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
-        json.dumps(header, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:  # lone surrogates are a ValueError of encode()
+        header = read_json(raw, _unique)
+    except (ValueError, RecursionError) as error:
         raise _bad_header(name, f"has a header that is no JSON of this format: {error}") from error
     metadata = header.get("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
@@ -200,10 +200,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"the key `{key}` stands twice")
         table[key] = value
     return table
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(f"`{text}` is no number")
 
 
 def _tensor(shard: str, name: str, entry: Any, data: int) -> Tensor:
@@ -242,8 +238,7 @@ def _check_coverage(name: str, tensors: Sequence[Tensor], start: int, size: int)
 def tables_in_index(index: bytes, pattern: str) -> dict[str, str]:
     """The shard of each matching tensor, from the bytes of `model.safetensors.index.json`."""
     try:
-        weight_map = json.loads(index.decode(), object_pairs_hook=_unique)["weight_map"]
-        json.dumps(weight_map, ensure_ascii=False).encode()  # lone surrogates are a ValueError
+        weight_map = read_json(index, _unique)["weight_map"]
         found = {tensor: shard for tensor, shard in weight_map.items() if fnmatchcase(tensor, pattern)}
         if not all(isinstance(name, str) and _plain_name(name) for name in found.values()):
             raise TypeError("a shard's name is no plain file name")

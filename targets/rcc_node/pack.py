@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -29,6 +30,7 @@ class Packer:
         self._outputs = outputs
         self._progress = progress
         self._flusher: Flusher
+        self._stop = threading.Event()
 
     def pack(self, indices: Iterable[int]) -> None:
         """Copies the chunks, going on inside one that was begun."""
@@ -59,7 +61,7 @@ class Packer:
         with self._place.failures():
             self._flusher = Flusher(self._ledger, self._source.limiter.limited)
             try:
-                crew.work(job, indices, READERS, self._progress.show)
+                crew.work(job, indices, READERS, self._progress.show, self._stop)
             except BaseException:
                 with suppress(OSError):  # what ended the crew says more
                     self._flusher.close()
@@ -71,13 +73,19 @@ class Packer:
         file, buffer = self._outputs.handle(chunk.file), self._source.buffers[reader]
         done, digest = self._begun(index, chunk, file, buffer)
         while done < chunk.length:
-            piece = self._source.limiter.piece(chunk.length - done)
+            piece = self._piece(chunk.length - done)
             data = self._source.read(reader, self._path(chunk), chunk.start + done, piece)
             digest.update(data)
             cached = file.write(buffer, chunk.start + done, piece)
             done += piece
             self._flusher.written(index, file.fileno(), done, digest.copy(), cached)
             self._progress.add(piece)
+
+    def _piece(self, left: int) -> int:
+        """How much to read next. Under a rate limit a chunk takes long, and a stop does not wait for it."""
+        if self._stop.is_set():
+            raise crew.Ended
+        return self._source.limiter.piece(left)
 
     def _begun(self, index: int, chunk: Chunk, file: DirectFile, buffer: memoryview) -> tuple[int, Any]:
         """How much of a chunk an earlier run left, proven by its hash, and the digest to go on with."""
@@ -116,7 +124,7 @@ class Packer:
         data = bytearray(chunk.length)
         done = 0
         while done < chunk.length:
-            piece = self._source.limiter.piece(chunk.length - done)
+            piece = self._piece(chunk.length - done)
             data[done : done + piece] = self._source.read(reader, self._path(chunk), chunk.start + done, piece)
             done += piece
             self._progress.add(piece)

@@ -25,6 +25,8 @@ class Place:
         with self.failures():
             if create:
                 self._make(self.real)
+            if os.path.exists(self.real) and not os.path.isdir(self.real):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
             self._fd = os.open(self.real, _FOLDER)
 
     def close(self) -> None:
@@ -223,6 +225,8 @@ def _refused(path: str, error: OSError) -> NodeError:
         return NodeError("dst-missing", f"`{path}` is not there or lost a file: {error.strerror}", "run `stage` first")
     if error.errno == errno.EEXIST:
         return NodeError("dst-foreign", f"`{path}` is no folder", "move it away, or choose another `dst`")
+    if error.errno == errno.EISDIR:
+        return NodeError("dst-foreign", f"`{path}` has a folder where a file belongs", "move it away, then run again")
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         return _link(path, error.filename or "...")
     return NodeError("dst-failed", f"`{path}` failed: {error.strerror}", "check its disk, then run `stage --repair`")

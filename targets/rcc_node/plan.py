@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from rcc_node.errors import USAGE, NodeError
 from rcc_node.quick import dataclass
-from rcc_node.terms import TILINGS, Range, SnapshotFile
+from rcc_node.terms import TILINGS, Range, SnapshotFile, read_json
 
 VERSION = 1
 SPARSE_ROWS = "sparse-rows"
@@ -79,8 +78,7 @@ class Plan:
 def read_plan(data: bytes, rank: int | None = None, name: str = "stage.json") -> Plan:
     """The plan in `data`, for `rank` where the command line names one."""
     try:
-        document = json.loads(data.decode())
-        json.dumps(document, ensure_ascii=False).encode()  # half of a surrogate pair is no text: a ValueError
+        document = read_json(data)
     except (ValueError, RecursionError) as error:
         raise _bad(name, f"is no JSON: {error}") from error
     try:

@@ -16,7 +16,7 @@ from rcc_node.tree import Tree
 def goal(block: Block, asked: dict[str, Any], source: Source) -> Goal:
     """What is staged, from the files of the source."""
     tree = Tree(source, block.hf_cache)
-    found = [tree.need(name) for name in tree.all() if selected(_plain(name), block.include, block.exclude)]
+    found = [tree.need(name) for name in tree.all() if selected(name, block.include, block.exclude)]
     if not found:
         raise NodeError("source-empty", f"nothing in `{block.src}` is to be staged", "correct `include` and `exclude`")
     here = [SnapshotFile(file.name, file.size, file.blob) for file in found]
@@ -29,14 +29,6 @@ def goal(block: Block, asked: dict[str, Any], source: Source) -> Goal:
         )
     files = (StagedFile(f.name, f.size, None, f.blob, ((0, f.size),) if f.size else ()) for f in found)
     return Goal(asked, layout, None, None, tuple(files))
-
-
-def _plain(name: str) -> str:
-    try:
-        name.encode()
-    except UnicodeEncodeError as error:
-        raise NodeError("source-name", f"the file name {name!r} is not UTF-8", "rename the file") from error
-    return name
 
 
 def _as_locked(block: Block, here: list[SnapshotFile]) -> list[SnapshotFile]:

@@ -157,7 +157,9 @@ def _refused(path: str, number: int, text: str) -> NodeError:
         return NodeError(
             "source-missing", f"`{path}` is not there", "check that the cache is mounted and holds the snapshot"
         )
-    return NodeError("source-unreadable", f"`{path}` cannot be read: {text}", "check the disk or the NAS of the cache")
+    forbidden = number in (errno.EACCES, errno.EPERM)
+    help = "run as a user who may read it" if forbidden else "check the disk or the NAS of the cache"
+    return NodeError("source-unreadable", f"`{path}` cannot be read: {text}", help)
 
 
 @contextmanager

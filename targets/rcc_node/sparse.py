@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from rcc_node.errors import NodeError
@@ -10,6 +9,7 @@ from rcc_node.goal import Goal, StagedFile
 from rcc_node.layout import LENGTH_SIZE, Layout, Shard, check_index, header_size, lay_out, read_shard, shards_in_index
 from rcc_node.plan import Block
 from rcc_node.source import Source
+from rcc_node.terms import read_json
 from rcc_node.tree import Found, Tree
 
 INDEX = "model.safetensors.index.json"
@@ -82,7 +82,7 @@ def _quant(tree: Tree) -> Any:
     if config is None:
         return None
     try:
-        document = json.loads(tree.whole(config, SMALL_LIMIT).decode())
+        document = read_json(tree.whole(config, SMALL_LIMIT))
     except (ValueError, RecursionError) as error:
         raise NodeError("config-unreadable", f"`{config.path}` is no JSON: {error}", "fetch the file again") from error
     return document.get("engram_quant") if isinstance(document, dict) else None

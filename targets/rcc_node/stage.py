@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from rcc_node import ledger, lock
 from rcc_node.check import checked
 from rcc_node.console import Console
@@ -17,7 +19,8 @@ def stage(plan: Plan, options: Options, console: Console) -> list[Result]:
     """Stages all blocks of a plan; NodeError where one cannot be."""
     results = []
     for block in plan.blocks:
-        refuse_overlap(block, block.src, block.dst)
+        for dst in (block.dst, os.path.realpath(block.dst)):  # before the first folder is made
+            refuse_overlap(block, block.src, dst)
         place = Place(block.dst, create=True)
         try:
             results.append(_stage(Job(block, plan.world, plan.rank, options, console, place)))

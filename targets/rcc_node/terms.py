@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
 
 from rcc_node.quick import dataclass
 
@@ -19,6 +21,17 @@ class SnapshotFile:
     name: str
     size: int
     id: str | None
+
+
+def read_json(data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """The values of a JSON text; ValueError also for NaN, and for half of a surrogate pair, which is no text."""
+    values = json.loads(data.decode(), object_pairs_hook=pairs, parse_constant=_refuse_constant)
+    json.dumps(values, ensure_ascii=False).encode()
+    return values
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"`{text}` is no number")
 
 
 def rows_text(rows: Mapping[str, Range]) -> str:

@@ -6,6 +6,7 @@ import os
 import re
 
 from rcc_node.errors import NodeError
+from rcc_node.place import OURS
 from rcc_node.quick import dataclass
 from rcc_node.source import Entry, Source
 
@@ -55,6 +56,7 @@ class Tree:
 
     def need(self, name: str) -> Found:
         """A file that must be there."""
+        _check_name(name)
         path = f"{self._source.root}/{name}"
         entry = self._source.stat(path)
         if entry.kind != "file":
@@ -78,6 +80,20 @@ class Tree:
                 "source-unreadable", f"`{file.path}` has {file.size} bytes, over {limit}", "fetch the file again"
             )
         return self._source.small(file.path, file.size)
+
+
+def _check_name(name: str) -> None:
+    """Refuses a name that no manifest can state, or that would take the place of what rcc keeps in `dst`."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise NodeError(
+            "source-name", f"the file name {name!r} is not UTF-8", "rename the file, or leave it out with `exclude`"
+        ) from error
+    if name.split("/")[0] == OURS:
+        raise NodeError(
+            "source-name", f"the snapshot has a file `{name}`, and `{OURS}` is rcc's own", "leave it out with `exclude`"
+        )
 
 
 def _blob(entry: Entry) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import threading
 from collections.abc import Sequence
 from mmap import mmap
 
@@ -65,7 +66,7 @@ def _wrong_chunks(place: Place, ledger: Ledger, indices: Sequence[int], progress
         progress.add(chunk.length)
 
     try:
-        crew.work(job, indices, threads, progress.show)
+        crew.work(job, indices, threads, progress.show, threading.Event())
     finally:
         for member in members:
             member.close()

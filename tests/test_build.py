@@ -216,6 +216,16 @@ def test_what_is_not_ours_is_refused_by_the_command(hello: Path) -> None:
     assert not (hello / ".rcc").exists()
 
 
+def test_words_of_the_command_line_that_are_no_text_are_refused_where_a_file_would_state_them(hello: Path) -> None:
+    before = everything(hello)
+    for words, code in ((("-o", "b\udcff"), "RCC1101"), (("--hf-cache", "/b\udcff"), "RCC306")):
+        ran = build(hello, *words)
+        assert ran.code == 1
+        assert code in ran.err
+        assert "UTF-8" in ran.err
+        assert everything(hello) == before
+
+
 def test_check_says_what_is_stale_missing_extra_or_has_another_mode_and_writes_nothing(hello: Path) -> None:
     built(hello, "--copy")
     change(hello / "recipe.toml", "Hello from", "Howdy from")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +22,8 @@ def occupant(out: Path) -> tuple[Occupant | None, Findings]:
     """What is in the place of a result; None and why where it must not be replaced."""
     if FOLDER in Path(os.path.realpath(out.parent)).parts:
         return None, (_refused(out, f"is inside of a folder `{FOLDER}`"),)
+    if re.search("[\ud800-\udfff]", out.name):
+        return None, (_refused(out, "is no UTF-8, and the list of links has to state it"),)
     if not os.path.lexists(out):
         return "nothing", ()
     if out.is_symlink():

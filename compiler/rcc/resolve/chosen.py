@@ -98,9 +98,11 @@ def _hf_cache(stated: str | None) -> list[Finding]:
     """The command line's folder is held to what a cluster file's is; of what would come of it nothing is said."""
     if stated is None:
         return []
-    if not re.fullmatch(ABSOLUTE, stated):
+    no_text = re.search("[\ud800-\udfff]", stated)  # a byte of the command line that is no UTF-8
+    if no_text or not re.fullmatch(ABSOLUTE, stated):
         help = "name the folder that has `hub/` below it"
-        return [finding("RCC306", f"`--hf-cache` needs an absolute path, not `{stated}`", help=help)]
+        wanted = "an absolute path in UTF-8" if no_text else "an absolute path"
+        return [finding("RCC306", f"`--hf-cache` needs {wanted}, not `{stated}`", help=help)]
     if is_system_folder(stated):
         message, help = system_folder(stated)
         return [finding("RCC711", f"`--hf-cache`: {message}", help=help)]

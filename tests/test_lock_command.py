@@ -86,6 +86,23 @@ def test_a_dry_run_tells_and_writes_nothing(project: Path) -> None:
     assert (project / "serve.recipe.lock").read_bytes() == before
 
 
+def test_a_lock_of_a_newer_revision_stays_while_it_answers_and_is_not_made_poorer_in_silence(project: Path) -> None:
+    locked(project)
+    path = project / "serve.recipe.lock"
+    newer = json.dumps({**json.loads(path.read_text()), "revision": 2, "later": {}}, indent=2, sort_keys=True) + "\n"
+    path.write_text(newer)
+    ran = lock(project, *SOURCES)
+    assert ran.code == 0
+    assert "is up to date" in ran.err
+    assert path.read_text() == newer
+
+    edit(project, "serve:1", "serve:2")
+    ran = lock(project, *SOURCES)
+    assert ran.code == 0
+    assert "warning[RCC614]: the lock was of revision 2" in ran.err
+    assert json.loads(path.read_text())["revision"] == 1
+
+
 def test_upgrades_resolve_just_what_they_name(project: Path) -> None:
     locked(project)
     blobs = Blobs()

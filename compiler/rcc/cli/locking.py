@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from rcc.cli.discover import lock_path
 from rcc.cli.files import Disk
 from rcc.cli.lock_bar import progress_bar
-from rcc.diagnostic import Findings, finding, has_errors
+from rcc.diagnostic import Finding, Findings, Severity, finding, has_errors
 from rcc.fetch.changes import Change
 from rcc.fetch.save import save_lock
 from rcc.fetch.sources import Sources
 from rcc.fetch.update import Upgrade, update
 from rcc.fetch.verify import verify
 from rcc.lock.asked import wanted_by
-from rcc.lock.model import Lock
-from rcc.lock.read import read_lock
+from rcc.lock.model import REVISION, Lock
+from rcc.lock.read import newer_revision, read_lock
 from rcc.lock.stale import stale_findings
 from rcc.lock.wanted import Wanted, WantedFile
 from rcc.lock.write import write_lock
@@ -79,11 +79,20 @@ def _update(so_far: Outcome, wanted: Wanted, text: Source, old: Lock | None, ask
     with _sources(asked) as sources:
         new, changes, found = update(wanted, old, sources, asked.upgrade, asked.rehash)
     found = (*so_far.findings, *found)
-    data = None if new is None else write_lock(new)
+    newer = None if old is None else newer_revision(text)
+    if newer and new is not None and new != old:
+        found = (*found, _poorer(so_far.lock, newer))
+    data = None if new is None or (newer and new == old) else write_lock(new)
     if data is None or asked.dry_run or data == text.text.encode():
         return Outcome(so_far.recipe, so_far.lock, False, changes, found)
     of_save = save_lock(so_far.lock, data)
     return Outcome(so_far.recipe, so_far.lock, not of_save, changes, (*found, *of_save))
+
+
+def _poorer(path: str, newer: int) -> Finding:
+    message = f"the lock was of revision {newer}, and this rcc writes {REVISION}: what a newer one added is not kept"
+    help = "restore it from version control, and lock with the rcc that wrote it"
+    return finding("RCC614", message, whole(path), help=help, severity=Severity.WARNING)
 
 
 @contextmanager

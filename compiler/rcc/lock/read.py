@@ -125,8 +125,18 @@ def _versions(source: Source, values: Any) -> tuple[bool, Findings]:
         message = f"the lock has version {version}, and this rcc reads version {VERSION}"
         help = "use the rcc that wrote it, or delete it and run `rcc lock`"
         return False, (finding("RCC614", message, place_in(source, ("version",)), help=help),)
+    return _newer(values), ()
+
+
+def _newer(values: dict[str, Any]) -> bool:
     revision = values.get("revision")
-    return type(revision) is int and revision > REVISION, ()
+    return type(revision) is int and revision > REVISION
+
+
+def newer_revision(source: Source) -> int | None:
+    """The revision of a lock that reads well, where it may have fields that this rcc cannot write."""
+    values = json.loads(source.text)
+    return int(values["revision"]) if _newer(values) else None
 
 
 def _read(source: Source, values: Any, newer: bool) -> tuple[Lock | None, Findings]:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.cli import call_rcc
 from tests.support.locks import RECIPE, SOURCES, edit, lock, locked, make_project
+from tests.support.paths import RECIPES
 
 
 @pytest.fixture
@@ -76,6 +77,20 @@ def test_a_carried_file_is_compared_by_text_and_mode(project: Path) -> None:
     assert ran.code == 1
     assert "sha256" in ran.err
     assert "mode" not in ran.err
+
+
+def test_a_carried_file_that_cannot_be_read_is_still_asked_for(project: Path) -> None:
+    locked(project)
+    (project / "run.sh").unlink()
+    edit(project, "serve:1", "serve:2")
+    cluster = str(RECIPES / "tables-by-lock" / "cluster.toml")
+    for command in (["lint"], ["build", "-t", "shell", "-c", cluster]):
+        ran = call_rcc(*command, "serve.recipe.toml", cwd=project)
+
+        assert ran.code == 1
+        assert "error[RCC701]: `run.sh` cannot be carried: no such file" in ran.err + ran.out
+        assert "image `engine`" in ran.err + ran.out
+        assert "any more" not in ran.err + ran.out
 
 
 def test_an_entry_that_is_not_asked_for_any_more(project: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable
 from functools import partial
@@ -33,7 +34,10 @@ def wanted_by(file: RecipeFile, files: Iterable[WantedFile] = ()) -> tuple[Wante
     images, found = _images(file)
     if found:
         return None, tuple(found)
-    return Wanted(images, _models(file), _staging(file), tuple(files)), ()
+    read = tuple(files)
+    carried = {posixpath.normpath(mount.host.text) for mount in file.recipe.extra_mounts if mount.carried}
+    unread = frozenset(carried.difference(one.path for one in read))
+    return Wanted(images, _models(file), _staging(file), read, unread), ()
 
 
 def _images(file: RecipeFile) -> tuple[tuple[WantedImage, ...], list[Finding]]:

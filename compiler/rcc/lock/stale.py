@@ -49,7 +49,7 @@ class Stale:
 def stale(wanted: Wanted, lock: Lock) -> tuple[Stale, ...]:
     """Every entry that differs, in the order of the recipe; then those that it no longer asks for."""
     found = []
-    asked = set()
+    asked = {("files", path) for path in wanted.unread}
     for (section, key), entry in wanted.entries():
         asked.add((section, key))
         locked = getattr(lock, section).get(key)

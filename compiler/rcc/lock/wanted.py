@@ -104,12 +104,13 @@ Entry = WantedImage | WantedModel | WantedStaging | WantedFile
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Everything that a recipe's lock answers."""
+    """Everything that a recipe's lock answers; of `unread` files nothing is known but that they are asked for."""
 
     images: tuple[WantedImage, ...] = ()
     models: tuple[WantedModel, ...] = ()
     staging: tuple[WantedStaging, ...] = ()
     files: tuple[WantedFile, ...] = ()
+    unread: frozenset[str] = frozenset()
 
     def entries(self) -> Iterator[tuple[tuple[str, str], Entry]]:
         """Each entry with its path in the lock: section and key."""

@@ -102,6 +102,9 @@ def test_results_are_compared_by_their_plans_and_name_the_artifacts(pair: tuple[
     assert ran.code == 1
     assert ran.out.splitlines()[0] == "~ env.SPARK_ROCE_AR (rank 0, 1, 2, 3): 1 → 0"
     assert "~ shell/spark1/run.sh" in ran.out.splitlines()
+    assert "not kept" not in ran.err
+    by_manifest = call_rcc("diff", "a/result/manifest.json", "b/result/manifest.json", cwd=pair[0].parent)
+    assert by_manifest.out == ran.out
 
 
 def test_results_from_other_texts_with_the_same_artifacts_are_the_same(pair: tuple[Path, Path]) -> None:
@@ -124,6 +127,7 @@ def test_without_the_plans_manifests_still_tell_digests_and_layouts(tmp_path: Pa
 
     assert ran.code == 1
     assert f"~ closure.images.engine.digest: {digest} → sha256:{'5' * 64}" in ran.out
+    assert "the plan of `a/result` and `b/result` is not kept there" in ran.err
 
 
 def test_locks_are_compared_entry_by_entry(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import click
 from rcc.cli.compiling import locate, plan_of
 from rcc.cli.discover import RECIPE
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options
-from rcc.cli.outcome import OK, USAGE, print_json, refuse, show, tell
+from rcc.cli.outcome import OK, USAGE, print_json, refuse, say, show, tell
 from rcc.cli.path_type import PATH
 from rcc.diagnostic import Finding, Findings, finding
 from rcc.emit.changes import Change, changes, plan_changes
@@ -91,6 +91,7 @@ def _not_comparable(a: str, kind_a: str, b: str, kind_b: str) -> Finding:
 
 
 def _results(a: Path, b: Path) -> Outcome:
+    a, b = (one.parent if one.name == NAME and one.is_file() else one for one in (a, b))
     (old, of_old), (new, of_new) = (_manifest(one) for one in (a, b))
     found = (*of_old, *of_new)
     if old is None or new is None:
@@ -99,7 +100,7 @@ def _results(a: Path, b: Path) -> Outcome:
 
 
 def _manifest(result: Path) -> tuple[Manifest | None, Findings]:
-    path = result if result.name == NAME else result / NAME
+    path = result / NAME
     try:
         return read_manifest(str(path), path.read_bytes())
     except OSError as error:
@@ -114,6 +115,8 @@ def _meaning(a: Path, old: Manifest, b: Path, new: Manifest) -> tuple[Change, ..
     plans = kept_plan(a, old.plan), kept_plan(b, new.plan)
     if plans[0] and plans[1]:
         return plan_changes(plans[0], plans[1])
+    lost = " and ".join(f"`{one}`" for one, plan in zip((a, b), plans, strict=True) if plan is None)
+    say(f"the plan of {lost} is not kept there: of flags and variables only the artifacts tell")
     known = [{"id": one.id, "closure": one.closure, "unpinned": list(one.unpinned)} for one in (old, new)]
     return changes(known[0], known[1])
 

@@ -185,6 +185,23 @@ def test_what_was_overridden_is_told_with_its_place(tmp_path: Path) -> None:
     assert "cluster.toml:" in ran.out
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("env", "nothing has the key `env`: name one below it, "),
+        ("prot", "nothing has the key `prot`; did you mean `port`?"),
+        ("no such key", "nothing has the key `no such key`; to see all keys: rcc explain 'my hello'"),
+    ],
+)
+def test_a_key_that_nothing_has_is_told_with_what_to_ask_for(key: str, said: str, tmp_path: Path) -> None:
+    shutil.copytree(RECIPES / "hello", tmp_path / "my hello")
+    ran = call_rcc("explain", "my hello", key, cwd=tmp_path)
+
+    assert ran.code == 2
+    assert said in ran.err
+    assert ("`env.GREETING`" in ran.err) == (key == "env")
+
+
 def test_the_port_reaches_also_what_asks_for_health(tmp_path: Path) -> None:
     assert "shell/cluster.sh" in explained("port", tmp_path)["reaches"]
 
@@ -273,6 +290,16 @@ def test_init_keeps_what_gitattributes_holds_whatever_it_is(tmp_path: Path) -> N
 
     assert first == b"\xff text"
     assert len(others) == 3
+
+
+def test_a_badge_never_takes_the_place_of_a_recipe(tmp_path: Path) -> None:
+    shutil.copytree(RECIPES / "hello", tmp_path / "hello")
+    before = (tmp_path / "hello/recipe.toml").read_bytes()
+    ran = call_rcc("grade", "hello", "--badge", "hello/recipe.toml", cwd=tmp_path)
+
+    assert ran.code == 2
+    assert "it ends in `.svg`" in ran.err
+    assert (tmp_path / "hello/recipe.toml").read_bytes() == before
 
 
 @needs_root

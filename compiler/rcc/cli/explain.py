@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,8 +40,7 @@ def command(recipe: str, key: str | None, cluster: str | None, as_json: bool, **
     known = _traces(planned, options)
     wanted = [one for one in known if key is None or one.key in (key, f"env.{key}")]
     if not wanted:
-        near = meant_name(str(key), [one.key for one in known])
-        say(f"nothing has the key `{key}`" + (f"; did you mean `{near}`?" if near else ""))
+        say(f"nothing has the key `{key}`{_instead(str(key), list(dict.fromkeys(one.key for one in known)), recipe)}")
         return USAGE
     reaches = _reaches(planned, wanted) if key is not None else None
     if as_json:
@@ -49,6 +49,15 @@ def command(recipe: str, key: str | None, cluster: str | None, as_json: bool, **
         show(line for one in wanted for line in _lines(one))
         _tell_reach(reaches)
     return code
+
+
+def _instead(key: str, known: list[str], recipe: str) -> str:
+    """What to ask for in place of a key that nothing has."""
+    below = [f"`{one}`" for one in known if one.startswith(f"{key}.")]
+    if below:
+        return f": name one below it, {', '.join(below)}"
+    near = meant_name(key, known)
+    return f"; did you mean `{near}`?" if near else f"; to see all keys: rcc explain {shlex.quote(recipe)}"
 
 
 def _traces(planned: Planned, options: Options) -> tuple[Trace, ...]:

@@ -16,11 +16,20 @@ from rcc.fetch.save import replace_file
 from rcc.plan.canonical import plain
 
 
+def _svg(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """The file is replaced without a question, so a recipe that is named by mistake must not be taken for it."""
+    if value is None or value.endswith(".svg"):
+        return value
+    raise click.BadParameter("it ends in `.svg`")
+
+
 @click.command()
 @recipe_argument
 @cluster_option
 @plan_options
-@click.option("--badge", "badge_file", type=PATH, metavar="FILE.svg", help="Write the grade as a picture.")
+@click.option(
+    "--badge", "badge_file", type=PATH, metavar="FILE.svg", callback=_svg, help="Write the grade as a picture."
+)
 @json_option
 def command(recipe: str, cluster: str | None, badge_file: str | None, as_json: bool, **chosen: Any) -> int:
     """Grade how much of RECIPE is pinned, A to F, with the next step for each thing that is not."""

@@ -14,12 +14,13 @@ from rcc.cluster.read import read_cluster
 from rcc.diagnostic import Findings
 from rcc.lint.layout import laid_out
 from rcc.lint.mend import mended
+from rcc.lock.read import MAX_BYTES as LARGEST_LOCK
 from rcc.recipe.layers import Read
 from rcc.syntax import tree
 from rcc.syntax.document import MAX_BYTES, read_document
 from tests.support.pages import completed, examples
 from tests.support.paths import CASES, RECIPES, SHARED, needs_shared
-from tools.hostile import CLUSTERS, HEAD, PAIRS, SHAPES, Make, filled
+from tools.hostile import CLUSTERS, HEAD, LOCKS, PAIRS, SHAPES, Make, filled
 
 NAMES = ("x.recipe.toml", "cluster.toml", "recipe.lock", "rcc.toml")
 CLUSTER = read_cluster("cluster.toml", (CASES / "ok-cluster.toml").read_bytes())[0]
@@ -126,6 +127,7 @@ GROWING: dict[str, tuple[str, Make, Make | None]] = {
     **{shape: ("x.recipe.toml", make, None) for shape, make in SHAPES.items()},
     **{f"{shape}, for a cluster": ("x.recipe.toml", make, of_recipe) for shape, make in SHAPES.items()},
     **{f"{shape} of a cluster": ("cluster.toml", make, None) for shape, make in CLUSTERS.items()},
+    **{f"{shape} of a lock": ("recipe.lock", make, None) for shape, make in LOCKS.items()},
     **{f"{shape} of both": ("x.recipe.toml", *both) for shape, both in PAIRS.items()},
 }
 
@@ -278,3 +280,24 @@ def test_of_a_broken_file_the_text_is_parsed_once(monkeypatch: pytest.MonkeyPatc
 
     assert [one.code for one in found] == ["RCC003"]
     assert len(parsed) == 1
+
+
+@pytest.mark.parametrize("rest", ["]]]", "}", '"a', '"a":', '"\\q":1', "{", '[{"b":1,"b":1', ' "a": {"c": 1, "c": 1}]'])
+def test_a_key_that_stands_twice_in_a_lock_is_told_whatever_follows(rest: str) -> None:
+    found = lint("recipe.lock", b'{"a":1,\n"a":1}' + rest.encode())
+
+    assert next((one.code, one.place and one.place.line_column) for one in found) == ("RCC004", (2, 1))
+
+
+@pytest.mark.parametrize("shape", ["files that are none", "repeated keys"])
+def test_of_thousands_of_findings_in_a_lock_the_first_are_told(shape: str) -> None:
+    found = lint("recipe.lock", LOCKS[shape](LARGEST_LOCK))
+
+    assert [one.code for one in found].count("RCC011") == 1
+    assert len(found) == 501
+
+
+def test_a_lock_that_is_too_large_is_not_read_further() -> None:
+    (one,) = lint("recipe.lock", b"{" + b" " * LARGEST_LOCK)
+
+    assert one.code == "RCC005"

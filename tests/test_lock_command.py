@@ -69,6 +69,17 @@ def test_an_answer_that_no_lock_could_hold_is_refused(
     assert not (project / "serve.recipe.lock").exists()
 
 
+def test_a_lock_that_nobody_could_read_again_is_not_written(hub: Hub, project: Path) -> None:
+    folders = "/".join(["d" * 250] * 8)
+    hub.add(REPO, {f"{folders}/{number}": Content.of(b"") for number in range(1_100)} | sharded({"a": table(1, 10)}))
+    ran = call_rcc("lock", "serve.recipe.toml", *SOURCES[:2], cwd=project, env=hub.environ)
+
+    assert ran.code == 1
+    assert "error[RCC005]: the lock would have 23" in ran.err
+    assert "more than the 2097152 that rcc reads" in ran.err
+    assert not (project / "serve.recipe.lock").exists()
+
+
 def test_a_dry_run_tells_and_writes_nothing(project: Path) -> None:
     ran = lock(project, "--dry-run", *SOURCES)
     assert ran.code == 0

@@ -112,6 +112,18 @@ CLUSTERS: dict[str, Make] = {
 }
 """The same for cluster files."""
 
+LOCKS: dict[str, Make] = {
+    "unknown members": filled(lambda n: "[],", '{"version": 1, "x": [', "1]}", head=""),
+    "keys": filled(lambda n: f'"k{n}":1,', "{", '"k":1}', head=""),
+    "files that are none": filled(lambda n: f'"k{n}":1,', '{"version": 1, "files": {', '"k":1}}', head=""),
+    "repeated keys": filled(lambda n: '"a":{"b":2},', '{"a":1,', '"c":1}', head=""),
+    "a key repeated at the end": filled(lambda n: f'"k{n}":1,', '{"a":{', '"k":1},"a":2}', head=""),
+    "a long string": filled(lambda n: "x", '{"a":"', '"}', head=""),
+    "half a pair": filled(lambda n: "\\ud800", '{"a":"', '"}', head=""),
+    "merge markers": filled(lambda n: "<<<<<<< a\n", "{\n", head=""),
+}
+"""The same for locks."""
+
 
 def _on_all_nodes(line: Callable[[int], str]) -> Make:
     """A recipe on every node that "nodes" has in a file of the size."""

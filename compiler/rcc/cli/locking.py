@@ -18,7 +18,7 @@ from rcc.fetch.update import Upgrade, update
 from rcc.fetch.verify import verify
 from rcc.lock.asked import wanted_by
 from rcc.lock.model import REVISION, Lock
-from rcc.lock.read import newer_revision, read_lock
+from rcc.lock.read import MAX_BYTES, newer_revision, read_lock
 from rcc.lock.stale import stale_findings
 from rcc.lock.wanted import Wanted, WantedFile
 from rcc.lock.write import write_lock
@@ -83,10 +83,18 @@ def _update(so_far: Outcome, wanted: Wanted, text: Source, old: Lock | None, ask
     if newer and new is not None and new != old:
         found = (*found, _poorer(so_far.lock, newer))
     data = None if new is None or (newer and new == old) else write_lock(new)
+    if data is not None and len(data) > MAX_BYTES:
+        return Outcome(so_far.recipe, so_far.lock, False, changes, (*found, _too_large(so_far.lock, len(data))))
     if data is None or asked.dry_run or data == text.text.encode():
         return Outcome(so_far.recipe, so_far.lock, False, changes, found)
     of_save = save_lock(so_far.lock, data)
     return Outcome(so_far.recipe, so_far.lock, not of_save, changes, (*found, *of_save))
+
+
+def _too_large(path: str, size: int) -> Finding:
+    message = f"the lock would have {size} bytes, more than the {MAX_BYTES} that rcc reads"
+    help = "divide the recipe, or keep what the engine does not load out of the repository"
+    return finding("RCC005", message, whole(path), help=help)
 
 
 def _poorer(path: str, newer: int) -> Finding:

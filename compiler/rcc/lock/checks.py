@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 from rcc.diagnostic import Findings, finding
@@ -52,10 +53,9 @@ def layout_of_text(source: Source, values: Any) -> Findings:
     """A lock that another program has formatted: what it says stands, `git diff` of the next one will be large."""
     if is_canonical(source.text, values):
         return ()
-    wanted = canonical(values)
-    pairs = enumerate(zip(wanted, source.text, strict=False))
-    at = next((i for i, (a, b) in pairs if a != b), min(len(wanted), len(source.text)))
-    what = "has Windows line ends" if "\r\n" in source.text else "is not laid out as `rcc lock` writes it"
-    place = Place(source, Span(at, min(at + 1, len(source.text))))
+    text, wanted = source.text, canonical(values)
+    at = bisect_left(range(min(len(wanted), len(text))), True, key=lambda end: wanted[: end + 1] != text[: end + 1])
+    what = "has Windows line ends" if "\r\n" in text else "is not laid out as `rcc lock` writes it"
+    place = Place(source, Span(at, min(at + 1, len(text))))
     help = "keep formatters away from it, and run `rcc lock` to write it anew"
     return (finding("RCC616", f"the lock {what}", place, help=help),)

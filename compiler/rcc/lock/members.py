@@ -1,67 +1,112 @@
-"""Every value of a JSON text, with its place."""
+"""Where the values of a JSON text stand: found along a path, and what lies beside that is passed over."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from json import JSONDecodeError, JSONDecoder
 
+from rcc.quick import dataclass
 from rcc.source import Path, Source, Span
 
-_TOKEN = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<mark>[{}\[\],:])|[^\s{}\[\],:"]+', re.DOTALL)
+_BLANK = re.compile(r"[ \t\n\r]*+")
+_DECODER = JSONDecoder()
+_TOKEN = re.compile(
+    r"""(?P<rest>[^"{}\[\]]++|\[[^"{}\[\]]*+\])|(?P<string>"[^"\\]*+(?:\\.[^"\\]*+)*")(?P<key>\s*+:)?|(?P<mark>.)""",
+    re.DOTALL,
+)
+"""What is neither a string nor an end of an object, in one piece. A quote that is a mark is never closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A value, the key that it has in an object, and its path."""
+    """A value of an array or an object, and the key that it has there."""
 
-    path: Path
     key: Span | None
     value: Span
 
 
-@dataclass(slots=True)
-class _Open:
-    """An array or an object that the scan is inside of, and the place of the member that comes next."""
-
-    path: Path
-    key: Span | None
-    start: int
-    step: str | int | None
-    step_span: Span | None = None
-
-
-def members(text: str) -> Iterator[Member]:
-    """Every value of a valid JSON text, inner ones first, those under a repeated key as often as they stand there."""
-    around: list[_Open] = []
-    for token in _TOKEN.finditer(text):
-        span = Span(*token.span())
-        mark = token["mark"]
-        if mark in ("{", "["):
-            path, key = _next_place(around)
-            around.append(_Open(path, key, span.start, 0 if mark == "[" else None))
-        elif mark in ("}", "]"):
-            done = around.pop()
-            yield Member(done.path, done.key, Span(done.start, span.end))
-        elif mark == ",":
-            around[-1].step = around[-1].step + 1 if isinstance(around[-1].step, int) else None
-        elif mark is None and around and around[-1].step is None:
-            around[-1].step, around[-1].step_span = json.loads(token[0]), span
-        elif mark is None:
-            yield Member(*_next_place(around), span)
-
-
-def _next_place(around: list[_Open]) -> tuple[Path, Span | None]:
-    if not around:
-        return (), None
-    inner = around[-1]
-    assert inner.step is not None
-    return (*inner.path, inner.step), inner.step_span
+def member_at(source: Source, path: Path) -> Member | None:
+    """The value at a path of a valid JSON text, else its nearest parent that is there; None for the whole text."""
+    containers = _containers(source)
+    start, found = _after_blanks(source.text, 0), None
+    for step in path:
+        container = containers.setdefault(start, _Container(source.text, start))
+        member = container.find(step)
+        if member is None:
+            break
+        found, start = member, member.value.start
+    return found
 
 
 @lru_cache(maxsize=1)
-def by_path(source: Source) -> dict[Path, Member]:
-    """The values of a text by their paths, the last one of several."""
-    return {member.path: member for member in members(source.text)}
+def _containers(source: Source) -> dict[int, _Container]:
+    """Those of a text that were looked into, by their starts."""
+    return {}
+
+
+class _Container:
+    """An array or an object, read up to the last member that was asked for."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self._rest = _members(text, start)
+        self._seen: dict[str | int, Member] = {}
+
+    def find(self, step: str | int) -> Member | None:
+        """The member of a key or an index."""
+        while step not in self._seen:
+            following = next(self._rest, None)
+            if following is None:
+                return None
+            self._seen[following[0]] = following[1]
+        return self._seen[step]
+
+
+def _members(text: str, start: int) -> Iterator[tuple[str | int, Member]]:
+    if text[start] not in "{[":
+        return
+    position, index = _after_blanks(text, start + 1), 0
+    while text[position] not in "}]":
+        step: str | int = index
+        key = None
+        if text[start] == "{":
+            step, end = _DECODER.raw_decode(text, position)
+            key = Span(position, end)
+            position = _after_blanks(text, _after_blanks(text, end) + 1)
+        end = _DECODER.raw_decode(text, position)[1]
+        yield step, Member(key, Span(position, end))
+        position = _after_blanks(text, end)
+        if text[position] == ",":
+            position, index = _after_blanks(text, position + 1), index + 1
+
+
+def _after_blanks(text: str, position: int) -> int:
+    match = _BLANK.match(text, position)
+    return match.end() if match else position
+
+
+def repeated(text: str) -> Iterator[tuple[str, Span, Span]]:
+    """Keys that stand again in their object: the first place and each further one, up to where it is no JSON."""
+    around: list[dict[str, int] | None] = []
+    for token in _TOKEN.finditer(text):
+        mark = token["mark"]
+        if mark in ("{", "["):
+            around.append({} if mark == "{" else None)
+        elif mark is not None:
+            if not around or mark != ("]" if around[-1] is None else "}"):
+                return
+            around.pop()
+        elif token["key"] and around and around[-1] is not None:
+            key, start = token["string"], token.start()
+            try:
+                key = _DECODER.decode(key) if "\\" in key else key[1:-1]
+            except JSONDecodeError:
+                return
+            first = around[-1].setdefault(key, start)
+            if first != start:
+                yield key, _string_at(text, first), _string_at(text, start)
+
+
+def _string_at(text: str, start: int) -> Span:
+    return Span(start, _DECODER.raw_decode(text, start)[1])

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from itertools import islice
 from typing import Any, NoReturn
 
-from rcc.diagnostic import Finding, Findings, Label, finding, has_errors
+from rcc.diagnostic import MOST, Finding, Findings, Label, finding, first_ones, has_errors
 from rcc.lock.checks import RESTORE, edited, layout_of_text
 from rcc.lock.model import REVISION, VERSION, Lock
-from rcc.lock.places import place_in, repeated
+from rcc.lock.places import place_in
 from rcc.lock.shapes import lock_shape
-from rcc.recipe.shape import Problem
+from rcc.recipe.shape import Problem, shown
 from rcc.source import Place, Source, Span, whole
 
-MAX_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 2 * 1024 * 1024
+"""Room for ten models of a thousand files each."""
+_SURROGATE = re.compile(r"\\u[dD][89abAB]")
 _MARKER = re.compile(r"^(<{7}|\|{7}|={7}|>{7})(?![<|=>]).*$", re.MULTILINE)
 
 
@@ -40,7 +44,7 @@ def read_lock(name: str, data: bytes) -> tuple[Lock | None, Findings]:
 
 
 def _merge_conflict(source: Source) -> Finding | None:
-    markers = [Place(source, Span(*match.span())) for match in _MARKER.finditer(source.text)]
+    markers = [Place(source, Span(*match.span())) for match in islice(_MARKER.finditer(source.text), 3)]
     if not markers:
         return None
     first = source.text[markers[0].span.start : markers[0].span.end]
@@ -48,9 +52,26 @@ def _merge_conflict(source: Source) -> Finding | None:
         "RCC613",
         f"the lock holds git's merge markers, the first is `{first}`",
         markers[0],
-        labels=[Label(place, "a further marker") for place in markers[1:3]],
+        labels=[Label(place, "a further marker") for place in markers[1:]],
         help="take either side whole (`git checkout --ours` or `--theirs`, then the file), and run `rcc lock`",
     )
+
+
+class _EnoughError(Exception):
+    """There are more problems than anybody reads."""
+
+
+class _Problems(list[Problem]):
+    """What is wrong with a lock, of which a lock has room for a hundred thousand; raises `_EnoughError`."""
+
+    def append(self, problem: Problem) -> None:
+        super().append(problem)
+        if len(self) > MOST:
+            raise _EnoughError
+
+    def extend(self, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            self.append(problem)
 
 
 class _UnfitError(ValueError):
@@ -73,7 +94,8 @@ def _parse(source: Source) -> tuple[Any, Findings]:
         values = json.loads(
             source.text, object_pairs_hook=_unique, parse_float=_refuse_number, parse_constant=_refuse_number
         )
-        json.dumps(values, ensure_ascii=False).encode()
+        if _SURROGATE.search(source.text):
+            json.dumps(values, ensure_ascii=False).encode()
     except KeyError:
         return None, _duplicates(source)
     except json.JSONDecodeError as error:
@@ -102,25 +124,28 @@ def _syntax(error: json.JSONDecodeError, text: str) -> str:
 
 
 def _duplicates(source: Source) -> Findings:
-    return tuple(
+    from rcc.lock.members import repeated
+
+    twice = (
         finding(
             "RCC004",
-            f"`{again.path[-1]}` is defined twice",
-            Place(source, again.key),
-            labels=[Label(Place(source, first.key), "first defined here")],
+            f"`{shown(key)}` is defined twice",
+            Place(source, again),
+            labels=[Label(Place(source, first), "first defined here")],
             help=RESTORE,
         )
-        for first, again in repeated(source)
-        if first.key and again.key
+        for key, first, again in repeated(source.text)
     )
+    return tuple(first_ones(twice))
 
 
 def _versions(source: Source, values: Any) -> tuple[bool, Findings]:
     """Whether the lock is of a newer revision; an unknown version is refused before anything else is looked at."""
     version = values.get("version") if type(values) is dict else None
     if type(version) is not int:
+        path = () if version is None else ("version",)
         message = "this is no lock: it has no `version`"
-        return False, (finding("RCC614", message, place_in(source, ("version",)), help=RESTORE),)
+        return False, (finding("RCC614", message, place_in(source, path), help=RESTORE),)
     if version != VERSION:
         message = f"the lock has version {version}, and this rcc reads version {VERSION}"
         help = "use the rcc that wrote it, or delete it and run `rcc lock`"
@@ -140,11 +165,13 @@ def newer_revision(source: Source) -> int | None:
 
 
 def _read(source: Source, values: Any, newer: bool) -> tuple[Lock | None, Findings]:
-    problems: list[Problem] = []
-    lock = lock_shape(newer)(values, (), problems)
+    problems = _Problems()
+    try:
+        lock = lock_shape(newer)(values, (), problems)
+    except _EnoughError:
+        lock = None
     if problems:
-        return None, tuple(
-            finding("RCC612", one.message, place_in(source, one.path, one.part), help=RESTORE) for one in problems
-        )
+        told = (finding("RCC612", one.message, place_in(source, one.path, one.part), help=RESTORE) for one in problems)
+        return None, tuple(first_ones(told))
     found = (*edited(source, lock), *layout_of_text(source, values))
     return (None if has_errors(found) else lock), found

@@ -20,8 +20,8 @@ from rcc.lock.model import (
 from rcc.lock.wanted import StagingRequest
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
-_LINES = re.compile(rf"(?: *(?:{_STRING}: )?(?:{_STRING}|[\w.-]+|\[\]|\{{\}}|[\[{{]|[\]}}]),?\n)+")
-"""Lines of indented JSON: each has one scalar, an empty container, or one end of a container."""
+_LINE = re.compile(rf" *(?:{_STRING}: )?(?:{_STRING}|[\w.-]+|\[\]|\{{\}}|[\[{{]|[\]}}]),?")
+"""A line of indented JSON: one scalar, an empty container, or one end of a container."""
 
 
 def write_lock(lock: Lock) -> bytes:
@@ -36,11 +36,13 @@ def canonical(value: Any) -> str:
 
 def is_canonical(text: str, value: Any) -> bool:
     """Whether a text is the canonical one, without writing that: the standard writer of indented JSON is slow."""
-    if not _LINES.fullmatch(text):
+    if not text.endswith("\n"):
         return False
     depth = 0
     flat: list[str] = []
     for line in text[:-1].split("\n"):
+        if not _LINE.fullmatch(line):
+            return False
         bare = line.lstrip(" ")
         depth -= bare[:1] in ("}", "]")
         if len(line) - len(bare) != 2 * depth:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from rcc.codes import CODES
 from rcc.quick import dataclass
-from rcc.source import Path, Place, Span
+from rcc.source import Path, Place, Span, whole
 
 
 class Severity(IntEnum):
@@ -96,6 +96,16 @@ def finding(
     """A finding with the severity that its code has by default."""
     level = Severity[CODES[code].severity.upper()] if severity is None else severity
     return Finding(code, level, message, place, label, tuple(labels), tuple(notes), help, fix, about)
+
+
+def reason(error: OSError) -> str:
+    """Why the system refuses something, as the end of a message."""
+    return (error.strerror or type(error).__name__).lower()
+
+
+def cannot_read(name: str, error: OSError, place: Place | None = None, help: str | None = None) -> Finding:
+    """RCC007: a file that the system does not give; `place` is where it is asked for, the file itself unless stated."""
+    return finding("RCC007", f"cannot read `{name}`: {reason(error)}", place or whole(name), help=help)
 
 
 MOST = 500

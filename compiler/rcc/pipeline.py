@@ -10,7 +10,7 @@ from typing import Protocol
 
 from rcc.cluster.model import ClusterFile
 from rcc.cluster.read import localhost, read_cluster
-from rcc.diagnostic import Finding, Findings, finding, has_errors, in_order
+from rcc.diagnostic import Finding, Findings, cannot_read, finding, has_errors, in_order
 from rcc.lock.asked import wanted_by
 from rcc.lock.model import Lock
 from rcc.lock.read import read_lock
@@ -108,8 +108,7 @@ def _cluster(inputs: Inputs, recipe: RecipeFile | None, recorder: _Recorder) -> 
         try:
             return read_cluster(inputs.cluster, recorder.read(inputs.cluster))
         except OSError as error:
-            reason = (error.strerror or type(error).__name__).lower()
-            return None, (finding("RCC007", f"cannot read `{inputs.cluster}`: {reason}", whole(inputs.cluster)),)
+            return None, (cannot_read(inputs.cluster, error),)
     if recipe is None:
         return None, ()
     on_hub = [one for one in (recipe.recipe.model, *(x.model for x in recipe.recipe.models)) if one and one[0] != "/"]
@@ -153,8 +152,7 @@ def _lock(
     try:
         data = recorder.read(inputs.lock)
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        return None, (finding("RCC007", f"cannot read `{inputs.lock}`: {reason}", whole(inputs.lock)),)
+        return None, (cannot_read(inputs.lock, error),)
     lock, of_lock = read_lock(inputs.lock, data)
     if lock is None:
         return None, of_lock

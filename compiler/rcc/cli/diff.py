@@ -15,7 +15,7 @@ from rcc.cli.discover import RECIPE
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options
 from rcc.cli.outcome import OK, USAGE, print_json, refuse, say, show, tell
 from rcc.cli.path_type import PATH
-from rcc.diagnostic import Finding, Findings, finding
+from rcc.diagnostic import Finding, Findings, finding, reason
 from rcc.emit.changes import Change, changes, plan_changes
 from rcc.emit.manifest import NAME, Manifest, read_manifest
 from rcc.emit.plans import kept_plan
@@ -104,7 +104,7 @@ def _manifest(result: Path) -> tuple[Manifest | None, Findings]:
     try:
         return read_manifest(str(path), path.read_bytes())
     except OSError as error:
-        message = f"there is no result at `{result}`: {str(error.strerror).lower()}"
+        message = f"there is no result at `{result}`: {reason(error)}"
         return None, (finding("RCC1103", message, whole(str(result))),)
 
 

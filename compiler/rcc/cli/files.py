@@ -7,6 +7,7 @@ import os
 import stat
 from pathlib import Path
 
+from rcc.diagnostic import reason
 from rcc.pipeline import CarriedError, CarriedSource
 
 MAX_READ = 64 << 20
@@ -36,7 +37,7 @@ class Disk:
                 raise CarriedError("it is a link that leads out of the recipe's folder")
             return _regular(real)
         except OSError as error:
-            raise CarriedError((error.strerror or type(error).__name__).lower()) from error
+            raise CarriedError(reason(error)) from error
 
 
 def _regular(path: Path) -> CarriedSource:

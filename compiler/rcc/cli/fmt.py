@@ -11,10 +11,9 @@ from rcc.cli.path_type import PATH
 from rcc.cli.rewriting import difference, rewrite
 from rcc.cli.stdin import STDIN, stdin_filename_option
 from rcc.cli.walk import find_files
-from rcc.diagnostic import Finding, Findings, finding
+from rcc.diagnostic import Finding, Findings, cannot_read
 from rcc.lint.kind import kind_of
 from rcc.lint.order import renamed
-from rcc.source import whole
 
 _KINDS = frozenset(("recipe", "cluster"))
 
@@ -68,8 +67,7 @@ def _laid_out(own: str, name: str) -> tuple[tuple[str, str] | None, Findings]:
             with open(name, "rb") as file:
                 data = file.read()
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        return None, (finding("RCC007", f"cannot read `{name}`: {reason}", whole(name)),)
+        return None, (cannot_read(name, error),)
     if kind_of(own, data) not in _KINDS:
         return None, ()
     document, found = read_document(own, data)

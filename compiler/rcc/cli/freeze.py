@@ -29,7 +29,7 @@ from rcc.cli.options import (
 from rcc.cli.outcome import print_json, refuse, show, tell
 from rcc.cli.path_type import PATH
 from rcc.cli.settings import REPORTS
-from rcc.diagnostic import Findings, finding, has_errors
+from rcc.diagnostic import Findings, finding, has_errors, reason
 from rcc.emit import manifest
 from rcc.resolve.model import Options
 from rcc.source import whole
@@ -145,8 +145,7 @@ def _write(folder: Path, files: tuple[Kept, ...]) -> Findings:
             _write_file(scratch / "report" / one.path, one)
         (scratch / "report").rename(folder)
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        return (finding("RCC1115", f"the report cannot be written: {reason}", whole(str(folder))),)
+        return (finding("RCC1115", f"the report cannot be written: {reason(error)}", whole(str(folder))),)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return ()

@@ -13,7 +13,7 @@ from rcc.cli.outcome import USAGE, exit_code, say, wants_color
 from rcc.cli.path_type import PATH
 from rcc.cli.stdin import STDIN, stdin_filename_option
 from rcc.cli.walk import find_files
-from rcc.diagnostic import Finding, Severity
+from rcc.diagnostic import Finding, Severity, reason
 
 if TYPE_CHECKING:
     from rcc.cluster.model import ClusterFile
@@ -167,7 +167,7 @@ def _read_cluster(name: str) -> tuple[ClusterFile | None, tuple[Finding, ...]]:
     try:
         data = _read(name)
     except OSError as error:
-        raise click.UsageError(f"cannot read `{name}`: {(error.strerror or '').lower()}") from error
+        raise click.UsageError(f"cannot read `{name}`: {reason(error)}") from error
     document, found = read_with_duplicates(name, data)
     cluster, more = cluster_of(document) if document else (None, ())
     return cluster, renamed((*found, *more))

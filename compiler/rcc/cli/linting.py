@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rcc.diagnostic import Finding, Findings, finding, first_ones, has_errors
+from rcc.diagnostic import Finding, Findings, cannot_read, first_ones, has_errors
 from rcc.lint.agreement import check_keys
 from rcc.lint.check import check_recipe, check_rules
 from rcc.lint.kind import kind_of
@@ -27,8 +27,7 @@ def lint_file(name: str, read: Read, cluster: ClusterFile | None) -> Findings:
     try:
         data = read(name)
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        return (finding("RCC007", f"cannot read `{name}`: {reason}", whole(name)),)
+        return (cannot_read(name, error),)
     kind = kind_of(name, data)
     if kind == "recipe":
         return _lint_recipe(name, lambda path: data if path == name else read(path), cluster)
@@ -130,8 +129,7 @@ def _lock(name: str, file: RecipeFile, read: Read, carried: Mapping[str, Resolve
     try:
         data = read(path)
     except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        return None, (finding("RCC007", f"cannot read `{path}`: {reason}", whole(path)),)
+        return None, (cannot_read(path, error),)
     wanted, found = wanted_by(file, [WantedFile(one.file, one.sha256, one.executable) for one in carried.values()])
     lock, of_lock = _read_lock(path, data)
     if lock is None or wanted is None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from rcc.cli.discover import lock_path
 from rcc.cli.files import Disk
 from rcc.cli.lock_bar import progress_bar
-from rcc.diagnostic import Finding, Findings, Severity, finding, has_errors
+from rcc.diagnostic import Finding, Findings, Severity, cannot_read, finding, has_errors
 from rcc.fetch.changes import Change
 from rcc.fetch.save import save_lock
 from rcc.fetch.sources import Sources
@@ -130,8 +130,7 @@ def _old(path: str) -> tuple[Source, Lock | None, Findings]:
     except FileNotFoundError:
         return Source(path, ""), None, ()
     except OSError as error:
-        message = f"cannot read `{path}`: {(error.strerror or 'it failed').lower()}"
-        return Source(path, ""), None, (finding("RCC007", message, whole(path)),)
+        return Source(path, ""), None, (cannot_read(path, error),)
     lock, found = read_lock(path, data)
     source = Source(path, data.decode("utf-8", "replace"))
     if lock is not None:

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from rcc.diagnostic import Finding, finding
+from rcc.diagnostic import Finding, finding, reason
 from rcc.emit.manifest import Manifest
 from rcc.recipe.reference import Reference, parse_reference
 
@@ -111,7 +111,7 @@ def _file(path: Path, known: Mapping[str, Any], full: bool) -> str | None:
             return None
         return None if _hash(path, known, size) else "has other bytes"
     except OSError as error:
-        return f"cannot be read: {(error.strerror or type(error).__name__).lower()}"
+        return f"cannot be read: {reason(error)}"
 
 
 def _hash(path: Path, known: Mapping[str, Any], size: int) -> bool:

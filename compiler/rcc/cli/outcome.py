@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import click
 
 from rcc.cli.render import render
-from rcc.diagnostic import Finding, finding, has_errors, in_order
+from rcc.diagnostic import Finding, finding, has_errors, in_order, reason
 from rcc.source import whole
 
 OK, MENDABLE, USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -46,16 +46,14 @@ def refuse(findings: Iterable[Finding], as_json: bool) -> int:
 
 def unreadable(error: OSError) -> Finding:
     """The finding about a file that cannot be read or written."""
-    reason = (error.strerror or type(error).__name__).lower()
     nameless = "the working folder" if error.errno == errno.ENOENT else "the disk"
     name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else nameless
-    return finding(UNREADABLE, f"cannot use `{name}`: {reason}", whole(name))
+    return finding(UNREADABLE, f"cannot use `{name}`: {reason(error)}", whole(name))
 
 
 def unwritten(error: OSError) -> Finding:
     """The finding about output that stdout does not take."""
-    reason = (error.strerror or type(error).__name__).lower()
-    return finding(UNREADABLE, f"cannot write to stdout: {reason}")
+    return finding(UNREADABLE, f"cannot write to stdout: {reason(error)}")
 
 
 def say(text: str) -> None:

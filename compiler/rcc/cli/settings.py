@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from rcc.diagnostic import Finding, Findings, Label, finding
+from rcc.diagnostic import Finding, Findings, Label, cannot_read, finding
 from rcc.quick import dataclass
 from rcc.recipe.shape import Problem, Problems, array, record, string
 from rcc.source import Path as Keys
-from rcc.source import Place, whole
+from rcc.source import Place
 from rcc.syntax.document import Document, Part, read_document
 
 NAME = "rcc.toml"
@@ -71,7 +71,7 @@ def _read(path: str, table: tuple[str, ...]) -> tuple[Settings | None, Findings]
     try:
         document, found = read_document(path, Path(path).read_bytes())
     except OSError as error:
-        return None, (finding("RCC007", f"cannot read `{path}`: {str(error.strerror).lower()}", whole(path)),)
+        return None, (cannot_read(path, error),)
     if document is None:
         return None, () if table else found
     values: Any = document.values

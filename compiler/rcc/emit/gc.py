@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from rcc.diagnostic import Finding, Findings, finding
+from rcc.diagnostic import Finding, Findings, finding, reason
 from rcc.emit.links import former, read_log, target, write_log
 from rcc.emit.manifest import NAME, read_manifest
 from rcc.emit.plans import forget_plans
@@ -94,5 +94,5 @@ def _size(folder: Path) -> int:
 
 
 def _not_changed(beside: Path, error: OSError) -> Finding:
-    reason = (error.strerror or type(error).__name__).lower()
-    return finding("RCC1102", f"`{beside / FOLDER}` cannot be changed: {reason}", whole(str(beside / FOLDER)))
+    store = beside / FOLDER
+    return finding("RCC1102", f"`{store}` cannot be changed: {reason(error)}", whole(str(store)))

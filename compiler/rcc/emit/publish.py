@@ -6,7 +6,7 @@ import errno
 from collections.abc import Callable
 from pathlib import Path
 
-from rcc.diagnostic import Finding, Findings, finding
+from rcc.diagnostic import Finding, Findings, finding, reason
 from rcc.emit.bundle import Bundle
 from rcc.emit.links import Entry, moved, read_log, target, write_log
 from rcc.emit.output import occupant
@@ -81,7 +81,6 @@ _HELP = {
 
 
 def _not_written(out: Path, error: OSError) -> Finding:
-    reason = (error.strerror or type(error).__name__).lower()
     help = _HELP.get(error.errno or 0)
     notes = ["what was there before is as it was"]
-    return finding("RCC1102", f"`{out}` cannot be written: {reason}", whole(str(out)), notes=notes, help=help)
+    return finding("RCC1102", f"`{out}` cannot be written: {reason(error)}", whole(str(out)), notes=notes, help=help)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rcc.diagnostic import Finding, Findings, finding
+from rcc.diagnostic import Finding, Findings, finding, reason
 from rcc.emit.compare import Expected, differences
 from rcc.emit.manifest import NAME, Manifest, build_hash, key, read_manifest
 from rcc.emit.store import FOLDER
@@ -22,7 +22,7 @@ def verify(folder: Path) -> tuple[Manifest | None, Findings]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        message = f"there is no result at `{folder}`: {(error.strerror or 'no manifest').lower()}"
+        message = f"there is no result at `{folder}`: {reason(error)}"
         return None, (finding("RCC1103", message, whole(str(folder)), help="name the folder that `rcc build` made"),)
     manifest, found = read_manifest(str(path), data)
     if manifest is None:

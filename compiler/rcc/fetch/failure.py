@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from rcc.diagnostic import Finding, Findings, finding
+from rcc.diagnostic import Finding, Findings, finding, reason
 
 Value = TypeVar("Value")
 
@@ -25,5 +25,5 @@ def attempt(work: Callable[[], Value]) -> tuple[Value | None, Findings]:
     except FetchError as error:
         return None, (error.finding,)
     except OSError as error:
-        message = f"`{error.filename}` cannot be read: {(error.strerror or 'it failed').lower()}"
+        message = f"`{error.filename}` cannot be read: {reason(error)}"
         return None, (finding("RCC1216", message, help="look at that file system, then try again"),)

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import field
 
+from rcc.diagnostic import reason
 from rcc.quick import dataclass
 from rcc.recipe.reference import DOCKER_HUB
 
@@ -45,7 +46,7 @@ def ask_helper(helper: str, registry: str, environ: Mapping[str, str]) -> Login 
     except subprocess.TimeoutExpired:
         return f"the credential helper `{program}` does not answer within {_SECONDS} s"
     except OSError as error:
-        return f"the credential helper `{program}` cannot be run: {(error.strerror or 'it failed').lower()}"
+        return f"the credential helper `{program}` cannot be run: {reason(error)}"
     if done.returncode == 0:
         return _login(program, done.stdout)
     if b"credentials not found" in done.stdout + done.stderr:

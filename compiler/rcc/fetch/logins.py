@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rcc.diagnostic import Finding, finding
+from rcc.diagnostic import Finding, finding, reason
 from rcc.fetch.helper import Login, ask_helper
 from rcc.recipe.reference import DOCKER_HUB
 
@@ -59,7 +59,7 @@ class Logins:
         except FileNotFoundError:
             return {}
         except OSError as error:
-            return self._pass_over(f"`{path}` cannot be read: {(error.strerror or 'it failed').lower()}")
+            return self._pass_over(f"`{path}` cannot be read: {reason(error)}")
         except ValueError:
             return self._pass_over(f"`{path}` is not valid JSON")
         return config if isinstance(config, dict) else self._pass_over(f"`{path}` is no JSON object")

@@ -7,7 +7,7 @@ import stat
 import tempfile
 from contextlib import suppress
 
-from rcc.diagnostic import Findings, finding
+from rcc.diagnostic import Findings, finding, reason
 from rcc.source import whole
 
 
@@ -20,9 +20,8 @@ def save_lock(path: str, data: bytes) -> Findings:
     try:
         replace_file(target, data)
     except OSError as error:
-        why = (error.strerror or "it failed").lower()
         help = "the old lock is as it was; free space or mend the folder's permissions, then run `rcc lock` again"
-        return (finding("RCC617", f"`{path}` cannot be written: {why}", whole(path), help=help),)
+        return (finding("RCC617", f"`{path}` cannot be written: {reason(error)}", whole(path), help=help),)
     return ()
 
 

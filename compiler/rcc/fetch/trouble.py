@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import httpx2
 
+from rcc.diagnostic import reason
 from rcc.fetch.failure import FetchError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _why(error: Exception, limits: Limits) -> str:
     if isinstance(cause, ssl.SSLError):
         return "it does not speak TLS"
     if isinstance(cause, OSError) and cause.strerror:
-        return cause.strerror.lower()
+        return reason(cause)
     if isinstance(error, httpx2.RemoteProtocolError):
         return "its answer breaks off, or is no HTTP"
     return "the connection broke"

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
-from rcc.diagnostic import Finding, Findings, finding, first_ones
-from rcc.source import Path, Place, whole
+from rcc.diagnostic import Finding, Findings, cannot_read, finding, first_ones
+from rcc.source import Path, Place
 from rcc.syntax.document import Document, Part, read_with_duplicates
 
 Read = Callable[[str], bytes]
@@ -167,11 +167,8 @@ class _Reading:
         try:
             data = self._read(name)
         except OSError as error:
-            reason = error.strerror or type(error).__name__
-            place = stated() if stated else whole(name)
-            message = f"cannot read `{name}`: {reason.lower()}"
             help = "a relative path starts at the folder of the file that states it" if stated else None
-            self._found.append(finding("RCC007", message, place, help=help))
+            self._found.append(cannot_read(name, error, stated() if stated else None, help))
             return None
         document, found = read_with_duplicates(name, data)
         self._found.extend(found)

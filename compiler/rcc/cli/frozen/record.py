@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rcc.diagnostic import Findings, finding
+from rcc.diagnostic import Findings, finding, reason
 from rcc.emit.stored import read_stored
 from rcc.lock.shapes import digest, path_key
 from rcc.plan.canonical import plain
@@ -52,7 +52,7 @@ def read_record(folder: Path) -> tuple[Record | None, Findings]:
     try:
         read, why = read_stored(path.read_bytes(), _RECORD)
     except OSError as error:
-        message = f"there is no report in `{folder}`: {str(error.strerror).lower()}"
+        message = f"there is no report in `{folder}`: {reason(error)}"
         return None, (finding("RCC1116", message, whole(str(path)), help="`rcc reports` lists those that there are"),)
     if why:
         message = f"the report is not one that this rcc writes: {why}"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from rcc.diagnostic import Finding, Label, Severity, finding
+from rcc.diagnostic import Finding, Label, finding
 from rcc.lint.context import Context
 from rcc.recipe.paths import above, normal
 from rcc.source import Path
@@ -143,9 +143,3 @@ def check_unpinned_mount(context: Context) -> Iterator[Finding]:
         if name and context.is_file(posixpath.join(posixpath.dirname(place.source.name), name)):
             help = f'write its `sha256`, or mount the `{name}` that lies beside the recipe: `host = "{name}"`'
         yield finding("RCC605", f"nothing says what `{host}` holds", place, help=help)
-
-
-def lock_missing(context: Context, why: str, path: Path) -> Finding:
-    """RCC611, as a warning: linting needs no lock, but a build will."""
-    help = "run `rcc lock`"
-    return finding("RCC611", f"there is no lock, and {why}", context.place(*path), help=help, severity=Severity.WARNING)

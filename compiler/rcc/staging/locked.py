@@ -101,8 +101,3 @@ def _document(block: LockedStaging) -> Mapping[str, object]:
         ],
         "ranks": [{layer: list(rows) for layer, rows in rank.items()} for rank in block.ranks],
     }
-
-
-def rows_text(block: LockedStaging, rank: int) -> str:
-    """A rank's rows as one word: `1:0:96001542,14:0:96004171`."""
-    return layout.rows_text(block.ranks[rank])

@@ -12,6 +12,7 @@ from jinja2 import Environment
 import rcc_node
 from rcc.plan.model import Mount, Plan, Rank, Staging
 from rcc.quick import dataclass
+from rcc_node.terms import rows_text
 from rcc_targets.common.encode import comment, identifier, sh
 from rcc_targets.common.render import Encoded, Encoder, environment
 from rcc_targets.common.where import SECRETS
@@ -114,12 +115,7 @@ def _inside(rank: Rank, path: str) -> str | None:
 def _stamp_line(block: Staging, world: int, rank: int) -> str:
     if block.layout is None:
         return f"* {world} {rank} *"
-    rows = ",".join(f"{layer}:{low}:{high}" for layer, (low, high) in sorted((block.rows or {}).items(), key=_layer))
-    return f"{block.layout} {world} {rank} {rows or '-'}"
-
-
-def _layer(item: tuple[str, tuple[int, int]]) -> int:
-    return int(item[0])
+    return f"{block.layout} {world} {rank} {rows_text(block.rows or {})}"
 
 
 def _duties(rank: Rank, plan: Plan) -> Iterator[str]:

@@ -39,7 +39,7 @@ def pod(plan: Plan, crew: Crew, process: Process, kept: Storage, ranks: str, too
     return Pod(
         container=container,
         init=tuple(init_containers(plan, crew, kept)),
-        node_selector=_node_selector(plan, crew),
+        node_selector=_node_selector(plan),
         process=process,
         env=[*index_variable(crew), *_variables(process), *_secrets(plan, crew)],
         ports=_ports(plan, crew),
@@ -67,7 +67,7 @@ def _secrets(plan: Plan, crew: Crew) -> list[dict[str, Any]]:
     ]
 
 
-def _node_selector(plan: Plan, crew: Crew) -> dict[str, str]:
+def _node_selector(plan: Plan) -> dict[str, str]:
     """The node itself where there is one; else volumes choose it, and the selector says what it must be."""
     platforms = {rank.container.platform for rank in plan.ranks}
     platform = next(iter(platforms)) if len(platforms) == 1 else None

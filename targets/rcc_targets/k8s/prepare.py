@@ -80,7 +80,7 @@ def _prepare(crew: Crew, kept: Storage) -> Init:
 
 def _stage(plan: Plan, crew: Crew, kept: Storage) -> Init:
     first = crew.ranks[0]
-    sources = {name: mount for block in first.staging for name, mount in (_source_mount(plan, kept, block),)}
+    sources = {name: mount for block in first.staging for name, mount in (_source_mount(first, kept, block),)}
     return Init(
         name="stage",
         image=staging_image(plan, first),
@@ -101,9 +101,7 @@ def own_files(plan: Plan, rank: Rank, kept: Storage) -> dict[str, bytes]:
     checks = _present(kept) + prepare_script(rank, plan).removeprefix(INTERPRETER)
     files = {f"{PREPARE_FILE}-{rank.rank}": (INTERPRETER + checks).encode()}
     if rank.staging:
-        blocks = tuple(
-            replace(block, src=_inside(plan, rank, block), dst=f"{STAGED}/{block.id}") for block in rank.staging
-        )
+        blocks = tuple(replace(block, src=_inside(rank, block), dst=f"{STAGED}/{block.id}") for block in rank.staging)
         moved = replace(rank, staging=blocks, hf_cache=SOURCE)
         files[f"{STAGE_PREFIX}-{rank.rank}"] = stage_document(plan, moved)
     return files
@@ -120,14 +118,14 @@ def _present(kept: Storage) -> str:
     return _PRESENT + "\n".join(lines) + "\n\n"
 
 
-def _source_mount(plan: Plan, kept: Storage, block: Staging) -> tuple[str, dict[str, Any]]:
-    name, _ = source_volume(plan, plan.ranks[0], block)
+def _source_mount(rank: Rank, kept: Storage, block: Staging) -> tuple[str, dict[str, Any]]:
+    name, _ = source_volume(rank, block)
     claimed = {"subPath": "hub"} if "persistentVolumeClaim" in kept.volumes.get(name, {}) else {}
     return name, {**_mount(name, f"{SOURCE}/{name}", True), **claimed}
 
 
-def _inside(plan: Plan, rank: Rank, block: Staging) -> str:
-    name, folder = source_volume(plan, rank, block)
+def _inside(rank: Rank, block: Staging) -> str:
+    name, folder = source_volume(rank, block)
     return join(SOURCE, name, relpath(block.src, folder)).removesuffix("/.")
 
 

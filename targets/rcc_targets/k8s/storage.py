@@ -85,7 +85,7 @@ def staged_name(block: str) -> str:
     return f"staged-{block}"
 
 
-def source_volume(plan: Plan, rank: Rank, block: Staging) -> tuple[str, str]:
+def source_volume(rank: Rank, block: Staging) -> tuple[str, str]:
     """The volume that a block is staged from, and the node's folder in it: files of a snapshot are links within it."""
     hub = f"{rank.hf_cache}/hub"
     if (block.src + "/").startswith(hub + "/"):
@@ -96,8 +96,8 @@ def source_volume(plan: Plan, rank: Rank, block: Staging) -> tuple[str, str]:
 def _staging(plan: Plan, made: Storage, block: Staging) -> None:
     peers = [one for rank in plan.ranks for one in rank.staging if one.id == block.id]
     _folder(plan, made, staged_name(block.id), tuple(one.dst for one in peers), "staged", block.min_free)
-    name, _ = source_volume(plan, plan.ranks[0], block)
-    folders = (source_volume(plan, rank, one)[1] for rank, one in zip(plan.ranks, peers, strict=True))
+    name, _ = source_volume(plan.ranks[0], block)
+    folders = (source_volume(rank, one)[1] for rank, one in zip(plan.ranks, peers, strict=True))
     _hub(plan, made) if name == "hub" else _folder(plan, made, name, tuple(folders), "model", None)
 
 

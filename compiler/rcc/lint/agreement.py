@@ -111,13 +111,12 @@ def check_compiler_owned_flag(context: Context) -> Iterator[Finding]:
 def check_keys(file: RecipeFile, carried: Carried) -> Findings:
     """The resolver's own findings about keys and files beside the recipe, where a look shows that there may be one."""
     recipe = file.recipe
-    split = recipe.staging and (recipe.pipeline_parallel_size > 1 or recipe.data_parallel_size > 1)
     pinned = any(mount.sha256 for mount in recipe.extra_mounts if mount.carried)
     unheard = recipe.healthcheck and not (recipe.port or engine_data(recipe.engine).get("port"))
     entered = (
         recipe.engine == "custom" and not recipe.entrypoint and (recipe.secrets or recipe.asserts or recipe.staging)
     )
-    if not (unheard or recipe.distributed_backend != "mp" or split or pinned or entered):
+    if not (unheard or recipe.distributed_backend != "mp" or pinned or entered):
         return ()
     from rcc.engines.registry import BUILT_IN, find_engine
     from rcc.resolve.keys import check_keys as of_keys

@@ -9,13 +9,12 @@ from rcc.diagnostic import Finding, Label, finding
 from rcc.lint.context import Context, is_plain
 from rcc.recipe.model import ExtraMount
 from rcc.recipe.paths import above, lies_in, normal, not_absolute
-from rcc.recipe.targets import same_targets
+from rcc.recipe.targets import reserved_target, same_targets
 
 # Patterns are compiled where a look at the text shows that they may match.
 _SNAPSHOT = r"(?:[0-9a-f]{40}|\{\{.*\}\}|<<.*>>)/?"
 _MODEL_CACHE = r"(?:\{\{\s*hf\s*\}\}|<<hf>>)(?:/hub)?/?|.*/(?:huggingface|hub)(?:/hub)?/?|.*/models--[^/]+.*"
 _SOCKETS = ("docker.sock", "podman.sock", "containerd.sock")
-_RESERVED = "/rcc"
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -37,10 +36,8 @@ def check_container_path(context: Context, index: int, mount: ExtraMount) -> Ite
         wanted, help = problem
         place = context.place("extra_mounts", index, "container")
         yield finding("RCC702", f"`extra_mounts` needs {wanted}", place, help=help)
-    elif normal(target) in ("/", _RESERVED) or normal(target).startswith(_RESERVED + "/"):
-        message = f"`{target}` is where rcc mounts its own"
-        place = context.place("extra_mounts", index, "container")
-        yield finding("RCC709", message, place, help="choose another path in the container")
+    else:
+        yield from reserved_target(context.file, index, target)
 
 
 def check_home_path(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from rcc.diagnostic import Finding, Label, finding
 from rcc.lint.context import Context
-from rcc.recipe.destinations import bad_destination
+from rcc.recipe.destinations import bad_destination, same_destinations
 from rcc.recipe.model import StagingBlock
 from rcc.recipe.paths import above, normal
 
@@ -26,7 +26,7 @@ def check(context: Context) -> Iterator[Finding]:
         yield from check_staged_not_mounted(context, index, block, mounted)
         yield from check_source(context, index, block)
         yield from check_key_of_other_kind(context, index, block)
-    yield from check_same_destination(context)
+    yield from same_destinations(context.file, [normal(block.dst.text) for block in context.recipe.staging])
     yield from check_rows_without_tensor_parallel(context)
     if context.lock is not None:
         from rcc.lint.staged_rows import check as check_locked
@@ -116,24 +116,9 @@ def check_key_of_other_kind(context: Context, index: int, block: StagingBlock) -
                 yield finding("RCC808", message, place, help=f"remove it: only `{kind}` reads it")
 
 
-def check_same_destination(context: Context) -> Iterator[Finding]:
-    """RCC809: the second block would find what the first has left."""
-    first: dict[str, int] = {}
-    for index, block in enumerate(context.recipe.staging):
-        destination = normal(block.dst.text)
-        if destination in first:
-            label = Label(context.place("staging", first[destination], "dst"), "used here first")
-            message = f"two blocks are staged to `{destination}`"
-            place = context.place("staging", index, "dst")
-            yield finding("RCC809", message, place, labels=[label], help="give each its own folder")
-        first.setdefault(destination, index)
-
-
 def check_rows_without_tensor_parallel(context: Context) -> Iterator[Finding]:
-    """RCC807: every rank must have a part of every layer."""
-    recipe = context.recipe
-    for index, block in enumerate(recipe.staging):
-        if block.kind == "sparse-rows" and (recipe.pipeline_parallel_size > 1 or recipe.data_parallel_size > 1):
-            message = f"`{block.id}` splits tables over all ranks, which pipeline and data parallelism do not"
-            help = "use tensor parallelism over all GPUs, or stage the whole snapshot"
-            yield finding("RCC807", message, context.place("staging", index, "kind"), help=help)
+    """RCC807: the resolver's own finding, where a look at the sizes shows that there may be one."""
+    if context.recipe.pipeline_parallel_size > 1 or context.recipe.data_parallel_size > 1:
+        from rcc.resolve.keys import check_rows
+
+        yield from check_rows(context.file)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rcc.diagnostic import Finding, Label, finding
 from rcc.recipe.model import RecipeFile
@@ -19,3 +19,14 @@ def bad_destination(file: RecipeFile, index: int, src: str, dst: str, cache: str
         message = f"`{file.recipe.staging[index].id}` is staged onto its source, or into the model cache"
         place, help = file.place(("staging", index, "dst")), "choose a folder on the node's own disk"
         yield finding("RCC803", message, place, labels=[label], help=help)
+
+
+def same_destinations(file: RecipeFile, destinations: Sequence[str]) -> Iterator[Finding]:
+    """RCC809: the second block would find what the first has left."""
+    first: dict[str, int] = {}
+    for index, destination in enumerate(destinations):
+        earlier = first.setdefault(destination, index)
+        if earlier != index:
+            labels = [Label(file.place(("staging", earlier, "dst")), "used here first")]
+            message, place = f"two blocks are staged to `{destination}`", file.place(("staging", index, "dst"))
+            yield finding("RCC809", message, place, labels=labels, help="give each its own folder")

@@ -6,7 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from rcc.diagnostic import Finding, Label, finding
 from rcc.recipe.model import Recipe, RecipeFile
+from rcc.recipe.paths import normal
 from rcc.source import Path
+
+RESERVED = "/rcc"
+"""The folder of everything that is mounted without the recipe asking for it."""
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a path in the container
 
@@ -15,6 +19,14 @@ def device_target(device: str) -> str:
     """Where the container has a device."""
     source, _, inside = device.partition(":")
     return inside.partition(":")[0] or source
+
+
+def reserved_target(file: RecipeFile, index: int, target: str) -> Iterator[Finding]:
+    """RCC709, of one mount."""
+    path = normal(target)
+    if path in ("/", RESERVED) or path.startswith(f"{RESERVED}/"):
+        place, help = file.place(("extra_mounts", index, "container")), "choose another path in the container"
+        yield finding("RCC709", f"`{target}` is where rcc mounts its own", place, help=help)
 
 
 def same_targets(file: RecipeFile, mounts: Sequence[str], devices: Sequence[str] = ()) -> Iterator[Finding]:

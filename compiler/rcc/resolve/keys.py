@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # a clean lint must not import what reads locks
 def check_keys(file: RecipeFile, engine: Engine, carried: Carried) -> list[Finding]:
     """Everything that can be said of the recipe without a node."""
     entered = bool(file.recipe.secrets or file.recipe.asserts or file.recipe.staging)
-    found = [*_backend(file, engine), *_healthcheck(file, engine), *_rows(file), *_hashes(file, carried)]
+    found = [*_backend(file, engine), *_healthcheck(file, engine), *check_rows(file), *_hashes(file, carried)]
     return [*found, *unknown_command(file, engine, entered)]
 
 
@@ -44,11 +44,12 @@ def _healthcheck(file: RecipeFile, engine: Engine) -> Iterator[Finding]:
         yield finding("RCC204", message, file.place(("healthcheck",)), help="add `port = …`")
 
 
-def _rows(file: RecipeFile) -> Iterator[Finding]:
-    """Rows are split over all ranks, so every rank must have a part of every layer."""
+def check_rows(file: RecipeFile) -> Iterator[Finding]:
+    """RCC807: rows are split over all ranks, so every rank must have a part of every layer."""
     recipe = file.recipe
+    split = recipe.pipeline_parallel_size > 1 or recipe.data_parallel_size > 1
     for index, block in enumerate(recipe.staging):
-        if block.kind == "sparse-rows" and (recipe.pipeline_parallel_size > 1 or recipe.data_parallel_size > 1):
+        if split and block.kind == "sparse-rows":
             message = f"`{block.id}` splits tables over all ranks, which pipeline and data parallelism do not"
             help = "use tensor parallelism over all GPUs, or stage the whole snapshot"
             yield finding("RCC807", message, file.place(("staging", index, "kind")), help=help)

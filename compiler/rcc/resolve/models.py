@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rcc.engines.model import Engine
+from rcc.recipe.targets import RESERVED
 from rcc.resolve.model import ResolvedModel, ResolvedStaging
-
-RESERVED = "/rcc"
-"""The folder of everything that is mounted without the recipe asking for it."""
 
 HUB = f"{RESERVED}/hf/hub"
 CACHE = f"{RESERVED}/cache"

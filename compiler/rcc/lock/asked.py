@@ -9,8 +9,7 @@ from functools import partial
 
 from rcc.diagnostic import Finding, Findings, finding
 from rcc.lock.wanted import (
-    ENGINE,
-    MAIN_MODEL,
+    IMAGES,
     StagingRequest,
     Wanted,
     WantedFile,
@@ -18,7 +17,7 @@ from rcc.lock.wanted import (
     WantedModel,
     WantedStaging,
 )
-from rcc.recipe.model import RecipeFile, StagingBlock
+from rcc.recipe.model import MAIN_MODEL, RecipeFile, StagingBlock
 from rcc.recipe.reference import BadReference, parse_reference
 from rcc.source import Path, Place, Span
 
@@ -42,10 +41,8 @@ def wanted_by(file: RecipeFile, files: Iterable[WantedFile] = ()) -> tuple[Wante
 
 def _images(file: RecipeFile) -> tuple[tuple[WantedImage, ...], list[Finding]]:
     images, found = [], []
-    for id, key, text in (
-        (ENGINE, "docker_image", file.recipe.docker_image),
-        ("staging", "staging_image", file.recipe.staging_image),
-    ):
+    for id, key in IMAGES.items():
+        text: str | None = getattr(file.recipe, key)
         if text is None:
             continue
         reference = parse_reference(text)

@@ -17,7 +17,7 @@ from rcc.lock.model import (
     Shard,
     Tensor,
 )
-from rcc.lock.wanted import StagingRequest
+from rcc.lock.wanted import IMAGES, StagingRequest
 from rcc.recipe.identity import ID
 from rcc.recipe.reference import BadReference, parse_reference
 from rcc.recipe.shape import Problem, Problems, Shape, array, choice, dotted, integer, mapping, nullable, record, string
@@ -66,7 +66,7 @@ def lock_shape(newer: bool) -> Shape:
     fields = {
         "version": integer(1, 1),
         "revision": integer(1),
-        "images": mapping(_image(make), choice("engine", "staging")),
+        "images": mapping(_image(make), choice(*IMAGES)),
         "models": mapping(model, id_key),
         "staging": mapping(_staging(make, files), id_key),
         "files": mapping(_carried(make), path_key),

@@ -10,11 +10,9 @@ from rcc.quick import dataclass
 from rcc.recipe.reference import Reference
 from rcc.source import Place
 
-ENGINE = "engine"
-"""The id of the image that serves; the one that stages is `staging`."""
+IMAGES = {"engine": "docker_image", "staging": "staging_image"}
+"""The ids of the image that serves and the one that stages, each with the recipe's key."""
 
-MAIN_MODEL = "model"
-"""The id of the recipe's main model."""
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 """A revision that no push can move."""

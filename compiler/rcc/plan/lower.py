@@ -168,12 +168,12 @@ def _container(resolved: Resolved, rank: ResolvedRank, gpus: int) -> Container:
 
 def _world(resolved: Resolved, rank: ResolvedRank) -> World:
     recipe = resolved.recipe
-    main = next((one for one in resolved.models if one.id == "model"), None)
-    path = model_paths(resolved.models, rank.staging).get("model")
+    main = resolved.main_model
+    paths = model_paths(resolved.models, rank.staging)
     return World(
         rank=rank.rank,
         nnodes=len(resolved.ranks),
-        model=path or (main.repo if main else None),
+        model=paths.get(main.id, main.repo) if main else None,
         listen=recipe.listen,
         port=resolved.port,
         meeting=resolved.ranks[0].node.meeting_address,

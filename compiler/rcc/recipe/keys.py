@@ -7,7 +7,16 @@ import re
 from typing import Any
 
 from rcc.recipe.identity import ID, ID_IN_WORDS
-from rcc.recipe.model import AssertBlock, ExtraMount, FurtherModel, HealthcheckKeys, Raw, Recipe, StagingBlock
+from rcc.recipe.model import (
+    MAIN_MODEL,
+    AssertBlock,
+    ExtraMount,
+    FurtherModel,
+    HealthcheckKeys,
+    Raw,
+    Recipe,
+    StagingBlock,
+)
 from rcc.recipe.shape import (
     LARGEST,
     Language,
@@ -130,14 +139,10 @@ def pair(soft: int, hard: int) -> tuple[int, int]:
     return (soft, hard)
 
 
-MAIN = "model"
-"""The id of the model that the recipe's own `model` names, in templates, plans and locks."""
-
-
 def further_id(value: Any, path: Path, problems: Problems) -> Any:
     """The id of a further model."""
-    if value == MAIN:
-        message = f"`{MAIN}` is the id of the recipe's own `model` already"
+    if value == MAIN_MODEL:
+        message = f"`{MAIN_MODEL}` is the id of the recipe's own `model` already"
         problems.append(Problem(path, "RCC206", message, "give it another, such as `draft`"))
     return identifier(value, path, problems)
 

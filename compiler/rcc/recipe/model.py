@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from rcc.recipe.layers import Layers
 
 
+MAIN_MODEL = "model"
+"""The id of the model that the recipe's own `model` names, in templates, plans and locks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Raw:
     """A string that may hold templates, and where it stands; only `resolve` makes a plain string of it."""

@@ -8,7 +8,7 @@ from dataclasses import field
 from rcc.cluster.model import Hardware, K8sKeys, Node
 from rcc.engines.model import Engine, Health
 from rcc.quick import dataclass
-from rcc.recipe.model import Recipe
+from rcc.recipe.model import MAIN_MODEL, Recipe
 from rcc.source import Place
 
 
@@ -174,6 +174,11 @@ class Resolved:
     k8s: K8sKeys
     k8s_workload: str
     locked: bool
+
+    @property
+    def main_model(self) -> ResolvedModel | None:
+        """What the recipe's own `model` names."""
+        return next((one for one in self.models if one.id == MAIN_MODEL), None)
 
     @property
     def ipc(self) -> str:

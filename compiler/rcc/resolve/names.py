@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rcc.cluster.model import Cluster, Node
-from rcc.recipe.model import RecipeFile
+from rcc.recipe.model import MAIN_MODEL, RecipeFile
 from rcc.resolve.fill import LATE, Missing
 from rcc.resolve.model import ResolvedModel, ResolvedStaging
 from rcc.resolve.models import host_path
@@ -75,7 +75,7 @@ def model_names(
     """The names of the models; `paths` gives the container's path by model id, where it is known."""
     names: dict[str, str | Missing] = {}
     for model in models:
-        own = "model" if model.id == "model" else f"models.{model.id}"
+        own = model.id if model.id == MAIN_MODEL else f"models.{model.id}"
         names[f"{own}.repo"] = model.repo
         names[f"{own}.commit"] = model.commit or _needs_commit(f"{own}.commit")
         names[f"{own}.path"] = paths.get(model.id) or _needs_commit(f"{own}.path")

@@ -8,8 +8,8 @@ from rcc.cluster.model import Hardware, Node
 from rcc.diagnostic import Finding, finding
 from rcc.lock.asked import DEFAULT_BRANCH, main_revision
 from rcc.lock.model import Lock
-from rcc.lock.wanted import COMMIT, ENGINE, MAIN_MODEL
-from rcc.recipe.model import RecipeFile
+from rcc.lock.wanted import COMMIT, IMAGES
+from rcc.recipe.model import MAIN_MODEL, RecipeFile
 from rcc.recipe.reference import BadReference, parse_reference
 from rcc.resolve.model import ResolvedImage, ResolvedModel
 
@@ -74,7 +74,7 @@ def check_architectures(
     """An image that has no manifest for a node: the pull would fail there, or worse, the start."""
     found = []
     wanted = {arch: node for node in nodes if (arch := architecture(node, hardware))}
-    for id, key in ((ENGINE, "docker_image"), ("staging", "staging_image")):
+    for id, key in IMAGES.items():
         image = lock.images.get(id) if lock else None
         for arch, node in sorted(wanted.items()) if image else ():
             assert image

@@ -79,7 +79,7 @@ def _topology(cluster: ClusterFile, name: str) -> Origin:
 def _decided(key: str, resolved: Resolved) -> Any:
     """The value that the plan has for a key; None where it has none."""
     rank = resolved.ranks[0]
-    main = next((one for one in resolved.models if one.id == "model"), None)
+    main = resolved.main_model
     special: dict[str, object] = {
         "id": resolved.id,
         "name": resolved.name,
@@ -97,7 +97,7 @@ def _decided(key: str, resolved: Resolved) -> Any:
         "healthcheck": resolved.health,
         "entrypoint": rank.entrypoint or resolved.engine.command,
         "args": rank.args,
-        "models": tuple(one.id for one in resolved.models if one.id != "model"),
+        "models": tuple(one.id for one in resolved.models if one is not main),
         "extra_mounts": tuple(one.target for one in rank.mounts),
         "staging": tuple(f"{one.id} → {one.dst}" for one in rank.staging),
         "assert": tuple(path for path, _ in rank.asserts),

@@ -25,9 +25,10 @@ from rcc import __version__
 from rcc.diagnostic import Findings, finding
 from rcc.fetch.failure import FetchError
 from rcc.fetch.model import Snapshot, file_id, is_hash
+from rcc.fetch.refusals import busy
 from rcc.fetch.tree import list_tree
 from rcc.fetch.trouble import place
-from rcc.fetch.wire import CAP, Answer, Wire, retry_after
+from rcc.fetch.wire import CAP, Answer, Wire
 from rcc.lock.model import FileId
 from rcc.lock.wanted import COMMIT
 
@@ -134,9 +135,7 @@ class Hub:
             message = f"model `{repo}` has no revision `{revision}`"
             return FetchError("RCC1213", message, "it was never there or is gone: name one that the model's page lists")
         if status == 429:
-            wait = retry_after(error.response.headers)
-            message = f"{self.where} wants no more requests" + (f" for {wait:.0f} s" if wait else "")
-            return FetchError("RCC1205", message, "wait, or set `HF_TOKEN`: it gives more to those that it knows")
+            return busy(self.where, error.response.headers, "set `HF_TOKEN`: it gives more to those that it knows")
         if status in (401, 403):
             message = f"{self.where} refuses {login} for `{repo}`"
             return FetchError("RCC1203", message, "set `HF_TOKEN` to a token that is valid and may read it")

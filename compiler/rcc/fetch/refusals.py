@@ -1,10 +1,12 @@
-"""What a registry's refusals mean."""
+"""What the refusals of registries, and a busy hub's, mean."""
 
 from __future__ import annotations
 
+import httpx2
+
 from rcc.fetch.failure import FetchError
 from rcc.fetch.helper import Login
-from rcc.fetch.wire import Answer, retry_after
+from rcc.fetch.wire import retry_after
 from rcc.recipe.reference import Reference
 
 
@@ -21,12 +23,13 @@ def refused(reference: Reference, login: Login | None) -> FetchError:
 
 
 def not_found(reference: Reference) -> FetchError:
+    """A registry that does not have what a reference names."""
     message = f"registry `{reference.registry}` has no `{reference}`"
     return FetchError("RCC1204", message, "check name and tag; a nightly tag may have been removed since")
 
 
-def busy(who: str, answer: Answer, help: str) -> FetchError:
+def busy(who: str, headers: httpx2.Headers, help: str) -> FetchError:
     """A server that wants no more requests for now."""
-    wait = retry_after(answer.headers)
+    wait = retry_after(headers)
     when = f" for {wait:.0f} s" if wait else ""
     return FetchError("RCC1205", f"{who} wants no more requests{when}", f"wait, or {help}")

@@ -102,6 +102,7 @@ class _Repository:
         if answer.status == 404:
             raise not_found(reference)
         if answer.status == 429:
-            raise busy(self.where, answer, "log in (`docker login`): it gives less to those that it does not know")
+            help = "log in (`docker login`): it gives less to those that it does not know"
+            raise busy(self.where, answer.headers, help)
         if answer.status != 200:
             raise bad(f"{self.where} answers with status {answer.status} to a request for `{reference}`")

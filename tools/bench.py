@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from rcc.emit.registry import BUILT_IN
 from tools import bench_fetch, bench_hostile, bench_staging
 from tools.clean import PINNED, RECIPES, write_clean_recipe, write_group, write_pinned_recipe
 from tools.processor import processor_seconds
@@ -23,7 +24,6 @@ from tools.processor import processor_seconds
 RCC = (sys.executable, str(Path(sys.executable).with_name("rcc")))
 ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 25
-ALL = ("compose", "k8s", "shell", "systemd")
 MANY = 1000
 VERY_MANY = 10_000
 
@@ -81,7 +81,7 @@ def _ratios(work: Path) -> list[bool]:
 def _nodes(work: Path) -> bool:
     """Sixteen times the nodes."""
     few, many = (
-        Measured(f"rcc build, all targets, {nodes} nodes", _build(f"group-{nodes}.recipe.toml", *ALL), 3)
+        Measured(f"rcc build, all targets, {nodes} nodes", _build(f"group-{nodes}.recipe.toml", *BUILT_IN), 3)
         for nodes in (4, 64)
     )
     medians = _medians((few, many), work)

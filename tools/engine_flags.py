@@ -13,8 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rcc.engines.flags import WITH_TABLES
+
 DATA = Path(__file__).resolve().parents[1] / "compiler" / "rcc" / "engines" / "data"
-ENGINES = ("sglang", "vllm")
 # What the parsers' converter functions take, by their names there.
 KINDS = {
     "int": "int",
@@ -31,13 +32,15 @@ JSON_TEXTS = ("--json-model-override-args", "--model-loader-extra-config")
 
 
 def main() -> None:
+    """Writes the tables of all engines."""
     folder = Path(sys.argv[1])
-    for engine in ENGINES:
+    for engine in WITH_TABLES:
         (DATA / f"{engine}.flags").write_text(flag_table(folder, engine), "utf-8")
         (DATA / f"{engine}.variables").write_text(variable_table(folder, engine), "utf-8")
 
 
 def flag_table(folder: Path, engine: str) -> str:
+    """The text of `<engine>.flags`."""
     (path,) = folder.glob(f"{engine}-*.json")
     table = json.loads(path.read_text("utf-8"))
     lines = sorted(_line(flag, engine) for flag in table["flags"] if not flag["positional"])
@@ -45,6 +48,7 @@ def flag_table(folder: Path, engine: str) -> str:
 
 
 def variable_table(folder: Path, engine: str) -> str:
+    """The text of `<engine>.variables`."""
     (path,) = folder.glob(f"env-{engine}-*.json")
     table = json.loads(path.read_text("utf-8"))
     prefix = f"{engine.upper()}_"

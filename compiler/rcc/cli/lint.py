@@ -11,6 +11,7 @@ import click
 from rcc.cli.linting import lint_file
 from rcc.cli.outcome import USAGE, exit_code, say, wants_color
 from rcc.cli.path_type import PATH
+from rcc.cli.render import FORMATS, render
 from rcc.cli.stdin import STDIN, stdin_filename_option
 from rcc.cli.walk import find_files
 from rcc.diagnostic import Finding, Severity, reason
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from rcc.cluster.model import ClusterFile
     from rcc.lint.settings import Choices
 
-_FORMATS = ("full", "concise", "json", "sarif", "github")
 _QUIET = ("full", "concise", "github")
 _KINDS = frozenset(("recipe", "cluster", "lock"))
 
@@ -34,7 +34,7 @@ def _codes(context: click.Context, parameter: click.Parameter, begun: str) -> li
 @click.command()
 @click.argument("files", type=PATH, nargs=-1, metavar="[FILES]...")
 @click.option("-c", "--cluster", type=PATH, metavar="FILE", help="Check the recipes against this cluster file too.")
-@click.option("--format", "form", type=click.Choice(_FORMATS), default="full", help="How to tell (default: full).")
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="full", help="How to tell (default: full).")
 @click.option("--select", multiple=True, metavar="CODES", help="Tell only of these codes (a list with commas).")
 @click.option("--ignore", multiple=True, metavar="CODES", help="Do not tell of these codes.")
 @click.option("--fix", is_flag=True, help="Make the fixes that keep, or restore, what is meant.")
@@ -76,8 +76,6 @@ def command(
         found = run.lint(files)
     told = sys.stderr if diff or ((fix or unsafe_fixes) and STDIN in files) else sys.stdout
     if found or form not in _QUIET:
-        from rcc.cli.render import render
-
         click.echo(render(found, form, color=wants_color(told)), file=told, nl=False)
     warned = strict and any(one.severity is Severity.WARNING for one in found)
     return exit_code(found) or int(warned or changes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rcc.cli.rewriting import difference, rewrite
+from rcc.cli.stdin import STDIN
 from rcc.diagnostic import Finding
 from rcc.lint.mend import mended
 
@@ -21,8 +22,8 @@ def mend(run: Run, names: tuple[str, ...], *, unsafe: bool, dry: bool) -> tuple[
     left: list[Finding] = list(run.found)
     changed = False
     for name in run.files(names):
-        before = sys.stdin.buffer.read() if name == "-" else _read(name)
-        own = run.stdin_name if name == "-" else name
+        before = sys.stdin.buffer.read() if name == STDIN else _read(name)
+        own = run.stdin_name if name == STDIN else name
         text = None if before is None else _decoded(before)
         if text is None:
             left += run.lint_one(own, before)
@@ -32,7 +33,7 @@ def mend(run: Run, names: tuple[str, ...], *, unsafe: bool, dry: bool) -> tuple[
         if dry:
             click.echo(difference(own, text, after), nl=False)
             findings = tuple(run.lint_one(own, before))
-        elif name == "-":
+        elif name == STDIN:
             click.echo(after.encode(), nl=False)
         elif before is not None and after != text:
             findings = rewrite(name, before, after) or findings

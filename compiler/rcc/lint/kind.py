@@ -8,8 +8,13 @@ from typing import Literal
 
 Kind = Literal["recipe", "cluster", "lock", "settings"]
 
-NAMES = {"recipe.toml": "recipe", "cluster.toml": "cluster", "recipe.lock": "lock", "rcc.toml": "settings"}
-SUFFIXES = {".recipe.toml": "recipe", ".cluster.toml": "cluster", ".recipe.lock": "lock"}
+NAMES: dict[str, Kind] = {
+    "cluster.toml": "cluster",
+    "rcc.toml": "settings",
+    "recipe.lock": "lock",
+    "recipe.toml": "recipe",
+}
+SUFFIXES: dict[str, Kind] = {".recipe.toml": "recipe", ".cluster.toml": "cluster", ".recipe.lock": "lock"}
 _NODES = r"^[ \t]*(?:\[\[[ \t]*nodes[ \t]*\]\]|nodes[ \t]*=)"
 _RECIPE = r"^[ \t]*(?:engine|docker_image|extends)[ \t]*="
 
@@ -17,9 +22,7 @@ _RECIPE = r"^[ \t]*(?:engine|docker_image|extends)[ \t]*="
 def kind_by_name(name: str) -> Kind | None:
     """The kind that a file's name says."""
     base = posixpath.basename(name)
-    if base in NAMES:
-        return NAMES[base]  # type: ignore[return-value]
-    return next((kind for suffix, kind in SUFFIXES.items() if base.endswith(suffix)), None)  # type: ignore[misc]
+    return NAMES.get(base) or next((kind for suffix, kind in SUFFIXES.items() if base.endswith(suffix)), None)
 
 
 def kind_of(name: str, data: bytes) -> Kind:

@@ -26,6 +26,7 @@ class Chosen:
 
     @property
     def name(self) -> str:
+        """The target's name."""
         return self.target.name
 
     def emit(self, plan: Plan) -> tuple[tuple[Artifact, ...], Findings]:

@@ -28,14 +28,17 @@ class ConfigMap:
 
     @property
     def size(self) -> int:
+        """Bytes of all files."""
         return sum(map(len, self.files.values()))
 
     @property
     def texts(self) -> dict[str, str]:
+        """The files that a manifest can hold as they are."""
         return {name: data.decode() for name, data in sorted(self.files.items()) if _is_text(data)}
 
     @property
     def binaries(self) -> dict[str, str]:
+        """The others, in base64."""
         return {name: b64encode(data).decode() for name, data in sorted(self.files.items()) if not _is_text(data)}
 
 

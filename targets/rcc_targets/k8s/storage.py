@@ -43,11 +43,13 @@ class Storage:
     beside: dict[str, str] = field(default_factory=dict)
 
     def host_path(self, name: str, path: str, type_: str) -> None:
+        """Adds a volume that is a path of the node; without a type it may be a file or a folder."""
         self.volumes[name] = {"hostPath": {"path": path, "type": type_}}
         if not type_ and path != "/":
             self.unknown.append(path)
 
     def mount(self, name: str, path: str, read_only: bool, **more: str) -> None:
+        """Adds a mount of the engine's, with `more` fields of Kubernetes."""
         self.mounts.append({"name": name, "mountPath": path, **({"readOnly": True} if read_only else {}), **more})
 
     def pod_volumes(self) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ class Mark:
 
     @property
     def line(self) -> int:
+        """The line that the place begins in, from 1."""
         return self.place.line_column[0]
 
 

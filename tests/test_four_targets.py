@@ -1,4 +1,4 @@
-"""All four targets say one plan: what their readers find for every rank of every recipe is compared with it."""
+"""All of rcc's own targets say one plan: what their readers find for every rank of every recipe is compared with it."""
 
 import os
 import re
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rcc.cli.files import Disk
+from rcc.emit.registry import BUILT_IN
 from rcc.pipeline import Inputs, Options, load, make_plan
 from rcc.plan.model import Plan, Rank
 from tests.support import facts, k8s_plan
@@ -51,6 +52,8 @@ def from_systemd(result: Path, rank: Rank) -> Said:
 
 
 READERS = {"shell": from_shell, "compose": from_compose, "systemd": from_systemd}
+# The whole of Kubernetes' manifests is compared at once.
+assert {*READERS, "k8s"} == {*BUILT_IN}
 
 
 @pytest.fixture(params=ALL, ids=lambda one: one[0].parent.name)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rcc.emit.registry import BUILT_IN
 from tests.support.cli import Ran, run_rcc
 from tests.support.paths import RECIPES, ROOT
 from tests.support.plugin import add_plugin, target_code
@@ -30,14 +31,12 @@ def nomad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_four_built_in_targets_are_listed(tmp_path: Path) -> None:
+def test_the_built_in_targets_are_listed(tmp_path: Path) -> None:
     ran = rcc("targets", "--json", cwd=tmp_path)
 
     listed = ran.json()
     assert ran.code == 0
-    assert [(one["name"], one["from"]) for one in listed["targets"]] == [
-        (name, "rcc") for name in ("compose", "k8s", "shell", "systemd")
-    ]
+    assert [(one["name"], one["from"]) for one in listed["targets"]] == [(name, "rcc") for name in BUILT_IN]
     assert all(one["summary"] for one in listed["targets"])
 
 

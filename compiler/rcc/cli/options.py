@@ -22,7 +22,8 @@ cluster_option = click.option(
 )  # fmt: skip
 json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
 target_option = click.option(
-    "-t", "--target", multiple=True, metavar="NAME", help="A target, repeated or with commas; default: all four.",
+    "-t", "--target", multiple=True, metavar="NAME",
+    help=f"A target, repeated or with commas; default: {','.join(BUILT_IN)}.",
     shell_complete=lambda context, parameter, begun: [name for name in BUILT_IN if name.startswith(begun)],
 )  # fmt: skip
 out_option = click.option(

@@ -26,7 +26,7 @@ from tests.support.compose_program import COMPOSE
 from tests.support.compose_reader import passed_through, process, read_compose
 from tests.support.examples import examples
 from tests.support.fakedockerd import FakeDaemon, fake_daemon
-from tests.support.hardcases import HardCase, hard_cases
+from tests.support.hardcases import HardCase, hard_cases, of_case
 from tests.support.plans import container, four, plans, single, with_asserts, with_container, with_rank, with_secrets
 from tests.support.result import emitted, write_result
 from tests.support.strict_yaml import UnfaithfulError
@@ -171,18 +171,6 @@ def test_only_what_is_needed_is_carried() -> None:
 
 
 # --- hard cases ----------------------------------------------------------------------------------------------------
-
-
-def of_case(case: HardCase) -> Plan:
-    """A plan that has the case's value where its kind belongs."""
-    if case.kind == "env":
-        return single(env={case.name: case.text})
-    if case.kind == "label":
-        return single(labels={"dev.rcc.id": "hello", case.name: case.text})
-    if case.kind == "path":
-        source, where = (case.text, "/t") if case.role != "target" else ("/srv/src", case.text)
-        return single(mounts=(Mount(source, where, False, "bind"),))
-    return single(entrypoint=(case.text,)) if case.argv0 else single(command=(case.text,))
 
 
 def refused(case: HardCase) -> bool:

@@ -92,6 +92,7 @@ def json_stream(text: str) -> list[Any]:
 @given(st.lists(plans(), min_size=30, max_size=30))
 def test_kubectl_reads_generated_plans(several: list[Plan]) -> None:
     taken = [one for one in several if not has_errors(target.emit(one).findings)]
+    assert taken
     named = [replace(one, id=f"plan-{number}") for number, one in enumerate(taken)]
     text = "---\n".join(text for one in named for path, text in files_of(one).items() if "kustomization" not in path)
 
@@ -152,7 +153,11 @@ def test_yamllint_is_silent(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PLANS)
 def test_names_are_those_that_kubernetes_takes(name: str) -> None:
-    for thing in manifests_of(PLANS[name]).objects:
-        assert re.fullmatch(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", thing["metadata"]["name"])
-        for volume in thing.get("spec", {}).get("template", {}).get("spec", {}).get("volumes", []):
-            assert re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", volume["name"])
+    made = manifests_of(PLANS[name])
+    objects = [thing["metadata"]["name"] for thing in made.objects]
+    volumes = [one["name"] for rank in range(made.size) for one in made.pod(rank)[0]["spec"]["volumes"]]
+
+    assert objects
+    assert [one for one in objects if not re.fullmatch(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", one)] == []
+    assert volumes
+    assert [one for one in volumes if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", one)] == []

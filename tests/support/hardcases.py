@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rcc.plan.model import Mount, Plan
 from tests.support.paths import SHARED
+from tests.support.plans import single
 
 FILE = SHARED / "hardcases.json"
 
@@ -42,6 +44,18 @@ def hard_cases(*kinds: str) -> tuple[HardCase, ...]:
     cases = tuple(case for case in (*OWN, *_beside_the_repository()) if case.kind in kinds)
     assert cases, kinds
     return cases
+
+
+def of_case(case: HardCase) -> Plan:
+    """A plan that has the case's value where its kind belongs."""
+    if case.kind == "env":
+        return single(env={case.name: case.text})
+    if case.kind == "label":
+        return single(labels={"dev.rcc.id": "hello", case.name: case.text})
+    if case.kind == "path":
+        source, where = (case.text, "/t") if case.role != "target" else ("/srv/src", case.text)
+        return single(mounts=(Mount(source, where, False, "bind"),))
+    return single(entrypoint=(case.text,)) if case.argv0 else single(command=(case.text,))
 
 
 def _beside_the_repository() -> tuple[HardCase, ...]:

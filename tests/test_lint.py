@@ -333,3 +333,17 @@ def test_of_an_unknown_key_a_few_of_the_known_ones_are_named(tmp_path: Path) -> 
     assert found["help"].startswith("known keys here: `args`, ")
     assert re.search(r" and [0-9]+ more$", found["help"])
     assert len(found["help"]) < 300
+
+
+def test_what_a_cluster_file_names_is_told_once_and_with_its_fix(tmp_path: Path) -> None:
+    (tmp_path / "recipe.toml").write_text(completed(""))
+    (tmp_path / "cluster.toml").write_text(
+        'name = "c"\nhardware = "cudaa"\ntopology = "2node"\nhf_cache = "/srv/hf"\n'
+        '[nccl.2nodes]\n[nccl.4nodes]\n[[nodes]]\nname = "a"\nhost = "10.0.0.1"\n'
+    )
+    both = ["recipe.toml", "cluster.toml"]
+
+    for files in (both, both[::-1]):
+        found = lint(tmp_path, "--format", "json", "-c", "cluster.toml", *files).json()["findings"]
+        told = [(one["code"], one["fixable"]) for one in found if one["file"] == "cluster.toml"]
+        assert told == [("RCC907", True), ("RCC904", True)]

@@ -172,9 +172,11 @@ def _read_cluster(name: str) -> tuple[ClusterFile | None, tuple[Finding, ...]]:
 
 
 def _each_once(found: Iterable[Finding]) -> list[Finding]:
-    """Findings in a file that several others build on are said once."""
+    """Findings in a file that several others build on are said once, with the fix that only its own lint makes."""
     kept: dict[object, Finding] = {}
     for one in found:
         place = one.place and (one.place.source.name, one.place.span)
-        kept.setdefault((one.code, one.message, place), one)
+        same = kept.setdefault((one.code, one.message, place), one)
+        if one.fix and not same.fix:
+            kept[one.code, one.message, place] = one
     return list(kept.values())

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from rcc.cluster.keys import LANGUAGE
 from rcc.cluster.model import ClusterFile
 from rcc.cluster.read import cluster_of
-from rcc.diagnostic import Finding, Findings, enough, finding, first_ones
-from rcc.hardware import BUILT_IN
+from rcc.diagnostic import Finding, Findings, enough, first_ones
 from rcc.lint import environment, nccl, order, secrets
 from rcc.lint.cluster import check_fabric, chosen_topology, profiles
 from rcc.lint.report import sure
 from rcc.lint.variables import Variables
-from rcc.nearest import nearest_name
+from rcc.resolve.nodes import choose_hardware, unknown_topology
 from rcc.syntax.document import Document, read_with_duplicates
 
 
@@ -53,16 +52,8 @@ def _check_range(file: ClusterFile) -> Iterator[Finding]:
 
 
 def check_names(file: ClusterFile) -> Iterator[Finding]:
-    """RCC904 and RCC907: the topology and the hardware that the file itself names."""
-    cluster = file.cluster
-    if cluster.topology is not None and cluster.topology not in cluster.nccl:
-        near = nearest_name(cluster.topology, cluster.nccl)
-        help = f"did you mean `{near}`?" if near else f'add `[nccl."{cluster.topology}"]`'
-        message = f"the file has no NCCL profile `{cluster.topology}`"
-        yield finding("RCC904", message, file.place(("topology",)), help=help)
-    if cluster.hardware is not None and cluster.hardware not in (*cluster.profiles, *BUILT_IN):
-        near = nearest_name(cluster.hardware, (*cluster.profiles, *BUILT_IN))
-        listed = ", ".join(f"`{one}`" for one in BUILT_IN)
-        help = f"did you mean `{near}`?" if near else f"built in are {listed}"
-        message = f"no hardware profile is called `{cluster.hardware}`"
-        yield finding("RCC907", message, file.place(("hardware", "default")), help=help)
+    """RCC904 and RCC907, the resolver's own findings: the topology and the hardware that the file itself names."""
+    topology = file.cluster.topology
+    if topology is not None and topology not in file.cluster.nccl:
+        yield unknown_topology(topology, file, file.place(("topology",)))
+    yield from choose_hardware(file)[1]

@@ -90,10 +90,11 @@ def choose_topology(
     if name in profiles:
         return (name, profiles[name]), []
     place = file.place(("topology",)) if file.recipe.topology == name else cluster.place(("topology",))
-    return (None, {}), [_unknown_topology(name, cluster, place if options.topology is None else None)]
+    return (None, {}), [unknown_topology(name, cluster, place if options.topology is None else None)]
 
 
-def _unknown_topology(name: str, cluster: ClusterFile, place: Place | None) -> Finding:
+def unknown_topology(name: str, cluster: ClusterFile, place: Place | None) -> Finding:
+    """RCC904: a name, stated at `place`, that no NCCL profile of the cluster has."""
     known = sorted(cluster.cluster.nccl)
     near = nearest_name(name, known)
     listed = f"profiles are {', '.join(f'`{one}`' for one in known)}" if known else "there is no profile at all"

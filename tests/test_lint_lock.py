@@ -136,3 +136,17 @@ def test_a_broken_lock_hides_nothing_of_the_recipe_and_is_not_missing_too(
     assert codes(folder) == [code, "RCC507"]
     assert code in codes(folder, name="recipe.lock")
     assert set(codes(folder, "-c", "cluster.toml")) == {code, "RCC507"}
+
+
+@pytest.mark.parametrize(
+    ("value", "column"),
+    [('""', 16), ('"example.org/a b"', 29), ('"""example.org/a b"""', 31), (r'"\u0065xample.org/a b"', 34)],
+)
+def test_a_reference_that_is_none_is_told_once_where_it_stands(value: str, column: int, folder: Path) -> None:
+    text = re.sub(r"(?m)^docker_image = .*", lambda _: f"docker_image = {value}", (folder / "recipe.toml").read_text())
+    (folder / "recipe.toml").write_text(text)
+
+    for command in (["lint", "--format", "json", "recipe.toml"], ["build", ".", "--json"]):
+        values = call_rcc(*command, cwd=folder).json()
+        found = [one for each in values.get("builds", [values]) for one in each["findings"]]
+        assert [one["column"] for one in found if one["code"] == "RCC205"] == [column]

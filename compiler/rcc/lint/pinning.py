@@ -13,7 +13,7 @@ from rcc.recipe.paths import above, normal
 from rcc.source import Path
 
 if TYPE_CHECKING:
-    from rcc.recipe.reference import BadReference, Reference
+    from rcc.recipe.reference import Reference
 
 _MOVING = r"(?:.*[-_.])?(?:latest|nightly|edge|canary|rolling|main|master|dev|devel|unstable)"
 # A reference with a digest, as most are written: nothing to say of it, and nothing to import.
@@ -42,16 +42,12 @@ def _check_image(context: Context, key: str, text: str) -> Iterator[Finding]:
 
     reference = parse_reference(text)
     if isinstance(reference, BadReference):
-        yield _bad_reference(context, key, text, reference)
+        from rcc.lock.asked import bad_reference
+
+        yield bad_reference(context.file, key, text, reference)
     else:
         yield from check_floating_tag(context, key, text, reference)
         yield from check_foreign_architecture(context, key, text, reference)
-
-
-def _bad_reference(context: Context, key: str, text: str, bad: BadReference) -> Finding:
-    place = context.inside((key,), bad.start, max(bad.end, bad.start + 1)) if text else context.place(key)
-    help = "write `[registry/]name[:tag][@sha256:…]`"
-    return finding("RCC205", f"`{text}` is no image reference: {bad.reason}", place, help=help)
 
 
 def check_floating_tag(context: Context, key: str, text: str, reference: Reference) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from rcc.lock.wanted import (
 )
 from rcc.recipe.model import MAIN_MODEL, RecipeFile, StagingBlock
 from rcc.recipe.reference import BadReference, parse_reference
-from rcc.source import Path, Place, Span
+from rcc.source import Path
 
 DEFAULT_BRANCH = "main"
 _SNAPSHOT = r"(?:^|/)models--([^/]+?)--([^/]+)/snapshots/([0-9a-f]{40})/?"
@@ -47,15 +47,17 @@ def _images(file: RecipeFile) -> tuple[tuple[WantedImage, ...], list[Finding]]:
             continue
         reference = parse_reference(text)
         if isinstance(reference, BadReference):
-            place = file.place((key,))
-            inside = Place(
-                place.source, Span(place.span.start + 1 + reference.start, place.span.start + 1 + reference.end)
-            )
-            help = "write `[registry/]name[:tag][@sha256:…]`"
-            found.append(finding("RCC205", f"`{text}` is no image reference: {reference.reason}", inside, help=help))
+            found.append(bad_reference(file, key, text, reference))
         else:
             images.append(WantedImage(id, reference, partial(file.place, (key,))))
     return tuple(images), found
+
+
+def bad_reference(file: RecipeFile, key: str, text: str, bad: BadReference) -> Finding:
+    """RCC205: what a key should name an image with, and what is wrong with it."""
+    inside = file.layers.origin((key,)).string_place((key,), bad.start, max(bad.end, bad.start + 1))
+    place, help = inside if text else file.place((key,)), "write `[registry/]name[:tag][@sha256:…]`"
+    return finding("RCC205", f"`{text}` is no image reference: {bad.reason}", place, help=help)
 
 
 def _models(file: RecipeFile) -> tuple[WantedModel, ...]:

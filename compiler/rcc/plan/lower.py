@@ -23,6 +23,7 @@ from rcc.plan.unpinned import unpinned_of
 from rcc.quick import replace
 from rcc.resolve.model import Resolved, ResolvedFile, ResolvedImage, ResolvedRank
 from rcc.resolve.models import host_path, model_paths
+from rcc.resolve.pins import architecture
 
 ENTER = ("sh", "/rcc/enter")
 LABEL = "dev.rcc"
@@ -120,7 +121,7 @@ def _rank(resolved: Resolved, rank: ResolvedRank) -> Rank:
         head=rank.rank == 0,
         ssh=rank.ssh,
         install_dir=rank.install_dir,
-        arch=node.arch or hardware.arch,
+        arch=architecture(node, hardware),
         gpus=gpus,
         unified_memory=hardware.unified_memory,
         hf_cache=rank.hf_cache,
@@ -135,7 +136,7 @@ def _rank(resolved: Resolved, rank: ResolvedRank) -> Rank:
 
 def _container(resolved: Resolved, rank: ResolvedRank, gpus: int) -> Container:
     recipe, hardware = resolved.recipe, resolved.hardware
-    arch = rank.node.arch or hardware.arch
+    arch = architecture(rank.node, hardware)
     late = {one.name: one.late for one in rank.env if one.late is not None}
     entrypoint = resolved.engine.command if rank.entrypoint is None else rank.entrypoint
     return Container(

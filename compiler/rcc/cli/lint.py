@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rcc.cli.linting import lint_file
-from rcc.cli.outcome import USAGE, exit_code, say, wants_color
+from rcc.cli.outcome import exit_code, say, wants_color
 from rcc.cli.path_type import PATH
 from rcc.cli.render import FORMATS, render
 from rcc.cli.stdin import STDIN, stdin_filename_option
@@ -86,10 +86,13 @@ def _explain(code: str) -> int:
 
     text = index() if code == "all" else page(code.upper())
     if text is None:
-        say(f"Error: rcc has no page for `{code}`; `rcc lint --explain all` lists the codes")
-        return USAGE
+        raise _no_code(code)
     click.echo(text, nl=False)
     return 0
+
+
+def _no_code(name: str) -> click.UsageError:
+    return click.UsageError(f"There is no code `{name}`: `rcc lint --explain all` lists those that there are.")
 
 
 def _chosen(select: tuple[str, ...], ignore: tuple[str, ...]) -> Choices | None:
@@ -101,7 +104,9 @@ def _chosen(select: tuple[str, ...], ignore: tuple[str, ...]) -> Choices | None:
     def codes(texts: tuple[str, ...]) -> frozenset[str]:
         known, unknown = codes_of(word.strip() for text in texts for word in text.split(",") if word.strip())
         if unknown:
-            raise click.UsageError(f"rcc has no code `{unknown[0]}`; `rcc lint --explain all` lists the codes")
+            raise click.UsageError(
+                f"There is no code `{unknown[0]}`: `rcc lint --explain all` lists those that there are."
+            )
         return known
 
     return Choices(codes(select) if select else None, codes(ignore))
@@ -165,7 +170,7 @@ def _read_cluster(name: str) -> tuple[ClusterFile | None, tuple[Finding, ...]]:
     try:
         data = _read(name)
     except OSError as error:
-        raise click.UsageError(f"cannot read `{name}`: {reason(error)}") from error
+        raise click.UsageError(f"`{name}` cannot be read: {reason(error)}.") from error
     document, found = read_with_duplicates(name, data)
     cluster, more = cluster_of(document) if document else (None, ())
     return cluster, renamed((*found, *more))

@@ -1,4 +1,4 @@
-"""Promises of the repository itself: what is pinned, what is accounted for, and what its pages point at."""
+"""Promises of the repository itself: what is pinned, what is accounted for, and what others take from it."""
 
 import re
 import tomllib
@@ -11,9 +11,7 @@ from tests.support.paths import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")})
 LOCKED = sorted((ROOT / "requirements").glob("*.txt"))
-assert PAGES
 assert LOCKED
 
 
@@ -45,13 +43,6 @@ def test_run_time_dependencies_are_accounted_for() -> None:
     told = {path.stem.replace("_", "-") for path in (ROOT / "docs/decisions").glob("*.md")}
 
     assert wanted <= told
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
-
-    assert not [link for link in links if not (page.parent / link).exists()]
 
 
 def test_hooks_are_what_pre_commit_reads() -> None:

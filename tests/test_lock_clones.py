@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.checkpoints import sharded, table
 from tests.support.cli import run_rcc
-from tests.support.hub import Hub, run_hub
-from tests.support.locks import RECIPE, REPO
+from tests.support.hub import Hub
+from tests.support.locks import RECIPE, small_hub
 from tests.support.oci import Blobs
 from tests.support.registry import Registry, needs_registry, run_registry
 from tests.support.skips import require
@@ -47,9 +46,7 @@ def registry(tmp_path: Path) -> Iterator[Registry]:
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    hub = Hub()
-    hub.add(REPO, sharded({"model.safetensors": table(1, 10)}))
-    with run_hub(hub) as running:
+    with small_hub() as running:
         yield running
 
 

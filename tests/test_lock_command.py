@@ -17,8 +17,8 @@ import pytest
 from tests.support.checkpoints import INDEX, Content, sharded, table
 from tests.support.cli import call_rcc, clean_env, run_rcc
 from tests.support.hf_cache import write_cache
-from tests.support.hub import TOKEN, Hub, run_hub
-from tests.support.locks import REPO, SOURCES, edit, lock, locked, make_project
+from tests.support.hub import TOKEN, Hub
+from tests.support.locks import REPO, SOURCES, edit, lock, locked, make_project, small_hub
 from tests.support.oci import Blobs
 from tests.support.server import Asked, Reply, Server
 from tests.support.wait import wait_for
@@ -31,9 +31,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    hub = Hub()
-    hub.add(REPO, sharded({"model.safetensors": table(1, 10)}))
-    with run_hub(hub) as running:
+    with small_hub() as running:
         yield running
 
 

@@ -13,8 +13,8 @@ import pytest
 from tests.support.checkpoints import Content, sharded, table
 from tests.support.cli import PATH, call_rcc, clean_env, run_rcc
 from tests.support.hf_cache import write_cache
-from tests.support.hub import Hub, run_hub
-from tests.support.locks import RECIPE, REPO, SOURCES, edit, lock, locked, make_project
+from tests.support.hub import Hub
+from tests.support.locks import RECIPE, REPO, SOURCES, edit, lock, locked, make_project, small_hub
 from tests.support.server import Reply, Server
 from tests.support.skips import needs_root
 from tests.support.wait import wait_for
@@ -27,9 +27,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hub() -> Iterator[Hub]:
-    hub = Hub()
-    hub.add(REPO, sharded({"model.safetensors": table(1, 10)}))
-    with run_hub(hub) as running:
+    with small_hub() as running:
         yield running
 
 

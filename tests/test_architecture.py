@@ -4,6 +4,7 @@ import ast
 import re
 import statistics
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -122,6 +123,26 @@ def test_files_are_small() -> None:
 
     assert statistics.median(lines) < 100
     assert [path for path in ALL_PYTHON if path.stat().st_size > LARGEST] == []
+
+
+def defined(path: Path) -> set[str]:
+    """What a module calls something at its top."""
+    names = set[str]()
+    for node in ast.parse(path.read_bytes()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {one.id for one in targets if isinstance(one, ast.Name)}
+    return {name for name in names if not name.startswith("__")}
+
+
+def test_nothing_is_defined_that_is_named_nowhere_else() -> None:
+    used = [ROOT / "pyproject.toml", *(path for tree in ("targets", "tools") for path in (ROOT / tree).rglob("*.*"))]
+    texts = [path.read_text() for path in {*FILES, *used} if path.suffix in (".j2", ".py", ".toml")]
+    named = Counter(word for text in texts for word in re.findall(r"\w+", text))
+
+    assert offenders(FILES, lambda path: {name for name in defined(path) if named[name] == 1}) == {}
 
 
 def test_nothing_is_left_for_later() -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from rcc.codes import CODES
-from rcc.lint.pages import SECTIONS, page, section
+from rcc.lint.pages import page, section
 from tests.support.cli import call_rcc
 from tests.support.pages import PAGES, Example, examples
 
 BAD, GOOD = examples("Example"), examples("Use instead")
+SECTIONS = ("What it does", "Why is this bad?", "Example", "Use instead", "Fix safety")
 LINTED = [code for code in CODES if len(code) == 6]
 # Codes whose example is no file, with the test that shows them.
 SHOWN_ELSEWHERE = {

@@ -9,7 +9,6 @@ from rcc.codes import CODES
 from rcc.quick import dataclass
 
 FOLDER = Path(__file__).with_name("pages")
-SECTIONS = ("What it does", "Why is this bad?", "Example", "Use instead", "Fix safety")
 _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -16,10 +16,11 @@ import pytest
 
 from rcc.diagnostic import Findings
 from rcc.emit.bundle import Bundle, bundle
-from rcc.emit.gc import collect, roll_back
+from rcc.emit.gc import collect
 from rcc.emit.manifest import Inputs
 from rcc.emit.model import Artifact
 from rcc.emit.publish import Published, publish
+from rcc.emit.rollback import roll_back
 from tests.support.mounts import tmpfs
 from tests.support.skips import needs_root
 from tests.support.small_plan import small_plan

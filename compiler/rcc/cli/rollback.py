@@ -10,7 +10,7 @@ from rcc.cli.options import json_option, out_option
 from rcc.cli.outcome import exit_code, print_json, say, show, tell
 from rcc.cli.render.as_json import records
 from rcc.cli.settings import DEFAULT_OUT
-from rcc.emit.gc import roll_back
+from rcc.emit.rollback import roll_back
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""Results that nothing names any more, and the way back to a former one."""
+"""Results that nothing names any more."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from rcc.diagnostic import Finding, Findings, finding, reason
-from rcc.emit.links import former, read_log, target, write_log
+from rcc.diagnostic import Findings
+from rcc.emit.links import read_log, target, write_log
 from rcc.emit.manifest import NAME, read_manifest
 from rcc.emit.plans import forget_plans
-from rcc.emit.store import FOLDER, Store, opened
+from rcc.emit.store import FOLDER, Store, not_changed, opened
 from rcc.quick import dataclass
-from rcc.source import whole
 
 KEPT = 3
 """How many of the last builds stay although no link names them."""
@@ -48,29 +47,7 @@ def collect(beside: Path, waiting: Callable[[], None]) -> tuple[Collected | None
                 write_log(store, left)
             return Collected(gone, tuple(name for name in results if name in keep), freed), ()
     except OSError as error:
-        return None, (_not_changed(beside, error),)
-
-
-def roll_back(out: Path, waiting: Callable[[], None]) -> tuple[str | None, Findings]:
-    """Moves a link onto the former build of the same id; gives that result's name."""
-    current = target(out.parent, out.name)
-    if current is None:
-        help = "build first, or name the link with `-o`"
-        return None, (finding("RCC1103", f"`{out}` is not a link to a result", whole(str(out)), help=help),)
-    try:
-        with opened(out.parent, waiting) as store:
-            log, found = read_log(store)
-            if log is None:
-                return None, found
-            there = tuple(one for one in log if one.result == current or (store.results / one.result).is_dir())
-            entry = former(there, out.name, current)
-            if entry is None:
-                message = f"there is no former build that `{out}` could go back to"
-                return None, (finding("RCC1112", message, whole(str(out)), help="build the recipe that you want"),)
-            store.link(out.name, entry.result)
-            return entry.result, ()
-    except OSError as error:
-        return None, (_not_changed(out.parent, error),)
+        return None, (not_changed(beside, error),)
 
 
 def _linked(beside: Path) -> Iterator[str]:
@@ -91,8 +68,3 @@ def _size(folder: Path) -> int:
     """Bytes of the files, each counted once however many names it has."""
     files = {(stat.st_dev, stat.st_ino): stat.st_size for stat in map(Path.lstat, folder.rglob("*"))}
     return sum(files.values())
-
-
-def _not_changed(beside: Path, error: OSError) -> Finding:
-    store = beside / FOLDER
-    return finding("RCC1102", f"`{store}` cannot be changed: {reason(error)}", whole(str(store)))

@@ -10,8 +10,10 @@ from contextlib import contextmanager, suppress
 from itertools import accumulate
 from pathlib import Path
 
+from rcc.diagnostic import Finding, finding, reason
 from rcc.emit.bundle import Bundle, File
 from rcc.emit.compare import Expected, differences
+from rcc.source import whole
 
 FOLDER = ".rcc"
 LINKED_FROM = 16 * 1024
@@ -108,6 +110,12 @@ def opened(beside: Path, waiting: Callable[[], None]) -> Iterator[Store]:
             fcntl.flock(lock, fcntl.LOCK_EX)
         store.sweep()
         yield store
+
+
+def not_changed(beside: Path, error: OSError) -> Finding:
+    """RCC1102: what the system refuses of the folder beside results."""
+    store = beside / FOLDER
+    return finding("RCC1102", f"`{store}` cannot be changed: {reason(error)}", whole(str(store)))
 
 
 def holds(folder: Path, bundle: Bundle, *, exact_modes: bool) -> bool:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rcc.diagnostic import Findings, Severity
-from rcc.fetch.hashing import Claim, Quiet, damaged
+from rcc.fetch.hashing import Claim, damaged
+from rcc.fetch.progress import Quiet
 from rcc.fetch.sources import Sources
 from rcc.fetch.update import Upgrade, update
 from rcc.lock.model import FileId, Lock

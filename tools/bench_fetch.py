@@ -11,7 +11,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from rcc.fetch.hashing import Claim, Quiet, damaged
+from rcc.fetch.hashing import Claim, damaged
+from rcc.fetch.progress import Quiet
 from rcc.fetch.sources import Sources
 from rcc.fetch.update import Upgrade, update
 from rcc.lock.model import FileId

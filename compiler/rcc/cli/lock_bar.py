@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 from rcc.cli.outcome import INTERRUPTED
-from rcc.fetch.hashing import Progress, Quiet
+from rcc.fetch.progress import Progress, Quiet
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress

@@ -15,8 +15,8 @@ from typing import Any
 from rcc.diagnostic import Finding, Findings
 from rcc.fetch.cache import Cache
 from rcc.fetch.failure import FetchError
-from rcc.fetch.hashing import Progress
 from rcc.fetch.model import Snapshot
+from rcc.fetch.progress import Progress
 from rcc.lock.model import FileId
 
 PATIENCE = 10.0

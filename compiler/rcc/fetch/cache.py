@@ -10,8 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from rcc.diagnostic import Findings, Severity, finding
 from rcc.fetch.attributes import lfs_rule
 from rcc.fetch.failure import FetchError
-from rcc.fetch.hashing import Claim, Progress, damaged, hash_file
+from rcc.fetch.hashing import Claim, damaged, hash_file
 from rcc.fetch.model import Snapshot, file_id, is_hash, is_safe
+from rcc.fetch.progress import Progress
 from rcc.lock.model import FileId
 from rcc.lock.wanted import COMMIT
 from rcc.quick import dataclass

@@ -6,33 +6,13 @@ import hashlib
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
 
 from rcc.fetch.model import git_sha1
+from rcc.fetch.progress import Progress
 from rcc.lock.model import FileId
 from rcc.quick import dataclass
 
 _BUFFER = 1024 * 1024
-
-
-class Progress(Protocol):
-    """Long work, for who waits for it."""
-
-    def begin(self, what: str, total: int) -> None:
-        """Work of `total` units begins."""
-
-    def advance(self, units: int) -> None:
-        """Some of it is done; called from any thread."""
-
-
-class Quiet:
-    """Tells nobody."""
-
-    def begin(self, what: str, total: int) -> None:
-        pass
-
-    def advance(self, units: int) -> None:
-        pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from rcc.diagnostic import Findings
 from rcc.fetch.daemon import Daemon
 from rcc.fetch.failure import FetchError
-from rcc.fetch.hashing import Progress, Quiet
 from rcc.fetch.image import ImageSource
 from rcc.fetch.logins import Logins
 from rcc.fetch.model import ModelSource
 from rcc.fetch.oci_layout import OciLayout
+from rcc.fetch.progress import Progress, Quiet
 
 if TYPE_CHECKING:
     from rcc.fetch.apart import Apart

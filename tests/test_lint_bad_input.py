@@ -1,6 +1,8 @@
 """Files that nobody meant to be read: findings or silence, never a traceback, never a long wait."""
 
 import random
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -208,6 +210,16 @@ def test_a_string_of_digits_is_none(number: str) -> None:
 
 def test_a_file_that_is_too_large_is_not_read_further(tmp_path: Path) -> None:
     assert [one.code for one in lint("x.recipe.toml", b"#" * (MAX_BYTES + 1))] == ["RCC005"]
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "-"])
+@pytest.mark.parametrize("command", ["lint", "lint --fix", "fmt"])
+def test_an_input_without_an_end_is_read_no_further(command: str, name: str) -> None:
+    limited = f'ulimit -v 3000000 && exec "$0" {command} {name} </dev/zero'
+    rcc = Path(sys.executable).with_name("rcc")
+    done = subprocess.run(["sh", "-c", limited, rcc], capture_output=True, text=True, check=False)
+    assert (done.returncode, (done.stdout + done.stderr).count("RCC")) == (1, 1), done.stderr
+    assert "RCC005" in done.stdout + done.stderr
 
 
 def test_of_thousands_of_findings_the_first_are_told() -> None:

@@ -7,10 +7,10 @@ import os
 import stat
 from pathlib import Path
 
+from rcc.cli.stdin import MOST, read_bytes
 from rcc.diagnostic import reason
 from rcc.pipeline import CarriedError, CarriedSource
 
-MAX_READ = 64 << 20
 MAX_CARRIED = 1 << 20
 
 
@@ -19,9 +19,8 @@ class Disk:
 
     def read(self, path: str) -> bytes:
         """A file's bytes; raises OSError, also for one that is larger than any text of ours."""
-        with open(path, "rb") as file:
-            data = file.read(MAX_READ + 1)
-        if len(data) > MAX_READ:
+        data = read_bytes(path)
+        if len(data) > MOST:
             raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), path)
         return data
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from rcc.cli.outcome import exit_code, say, tell
 from rcc.cli.path_type import PATH
 from rcc.cli.rewriting import difference, rewrite
-from rcc.cli.stdin import STDIN, stdin_filename_option
+from rcc.cli.stdin import STDIN, read_input, stdin_filename_option
 from rcc.cli.walk import find_files
 from rcc.diagnostic import Finding, Findings, cannot_read
 from rcc.lint.kind import kind_of
@@ -61,11 +59,7 @@ def _laid_out(own: str, name: str) -> tuple[tuple[str, str] | None, Findings]:
     from rcc.syntax.document import read_document
 
     try:
-        if name == STDIN:
-            data = sys.stdin.buffer.read()
-        else:
-            with open(name, "rb") as file:
-                data = file.read()
+        data = read_input(name)
     except OSError as error:
         return None, (cannot_read(name, error),)
     if kind_of(own, data) not in _KINDS:

@@ -12,7 +12,7 @@ from rcc.cli.linting import lint_file
 from rcc.cli.outcome import exit_code, say, wants_color
 from rcc.cli.path_type import PATH
 from rcc.cli.render import FORMATS, render
-from rcc.cli.stdin import STDIN, stdin_filename_option
+from rcc.cli.stdin import STDIN, read_bytes, read_input, stdin_filename_option
 from rcc.cli.walk import find_files
 from rcc.diagnostic import Finding, Severity, reason
 
@@ -125,7 +125,7 @@ class _Run:
         found = list(self.found)
         count = 0
         for name in self.files(names):
-            data = sys.stdin.buffer.read() if name == STDIN else None
+            data = read_input(name) if name == STDIN else None
             found += self.lint_one(self.stdin_name if name == STDIN else name, data)
             count += 1
         if not count:
@@ -143,23 +143,12 @@ class _Run:
         def read(path: str) -> bytes:
             if path == name and data is not None:
                 return data
-            return _read(path)
+            return read_bytes(path)
 
         found = lint_file(name, read, self.cluster)
         choices, of_settings = choices_for(name)
         shown = choices.shown(found) if choices else found
         return [*of_settings, *(self.chosen.shown(shown) if self.chosen else shown)]
-
-
-_MOST = 64 << 20
-_USUAL = 64 << 10
-
-
-def _read(path: str) -> bytes:
-    """A file's bytes, at most `_MOST`; to make room for so many takes longer than to read a recipe. Raises OSError."""
-    with open(path, "rb") as file:
-        data = file.read(_USUAL)
-        return data + file.read(_MOST - _USUAL) if len(data) == _USUAL else data
 
 
 def _read_cluster(name: str) -> tuple[ClusterFile | None, tuple[Finding, ...]]:
@@ -168,7 +157,7 @@ def _read_cluster(name: str) -> tuple[ClusterFile | None, tuple[Finding, ...]]:
     from rcc.syntax.document import read_with_duplicates
 
     try:
-        data = _read(name)
+        data = read_bytes(name)
     except OSError as error:
         raise click.UsageError(f"`{name}` cannot be read: {reason(error)}.") from error
     document, found = read_with_duplicates(name, data)

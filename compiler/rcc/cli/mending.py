@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
 from rcc.cli.rewriting import difference, rewrite
-from rcc.cli.stdin import STDIN
+from rcc.cli.stdin import STDIN, read_input
 from rcc.diagnostic import Finding
 from rcc.lint.mend import mended
 
@@ -22,7 +21,7 @@ def mend(run: Run, names: tuple[str, ...], *, unsafe: bool, dry: bool) -> tuple[
     left: list[Finding] = list(run.found)
     changed = False
     for name in run.files(names):
-        before = sys.stdin.buffer.read() if name == STDIN else _read(name)
+        before = _read(name)
         own = run.stdin_name if name == STDIN else name
         text = None if before is None else _decoded(before)
         if text is None:
@@ -47,8 +46,7 @@ def _lint(run: Run, name: str, text: str) -> tuple[Finding, ...]:
 
 def _read(name: str) -> bytes | None:
     try:
-        with open(name, "rb") as file:
-            return file.read()
+        return read_input(name)
     except OSError:
         return None
 

@@ -112,6 +112,50 @@ def test_what_git_ignores_is_left_out(folder: Path) -> None:
     assert "a.recipe.toml" in lint(folder, "--format", "concise", "a.recipe.toml").out, "what is named is looked at"
 
 
+@pytest.mark.parametrize(
+    "rules",
+    [
+        b"\xef\xbb\xbffails.*\r\n",
+        b"[[:lower:]]ails.*\n",
+        b"?.recipe.toml\nb[!a]\n",
+        b"b/***/x.*\nsub//\n",
+        b"sub/[]b-z]/\n!recipe.toml\n",
+        b"b/[a-]c\n[z-a]*\n*.tom[\n",
+    ],
+)
+def test_ignore_files_are_read_as_git_reads_them(rules: bytes, folder: Path) -> None:
+    for name in ("b/recipe.toml", "b/c/x.recipe.toml", "b/-c/recipe.toml", "sub/b/recipe.toml", "\u00e9.recipe.toml"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(FAILS)
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    (folder / ".gitignore").write_bytes(rules)
+
+    command = ["git", "ls-files", "-z", "-o", "--exclude-standard", "*recipe.toml"]
+    listed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.split("\0")
+    told = {one["file"] for one in lint(folder, "--format", "json").json()["findings"]}
+    assert told == {*listed} - {"", "clean.recipe.toml"}
+
+
+def test_a_worktree_and_a_glob_leave_out_what_git_ignores(folder: Path) -> None:
+    main, tree = folder / "main", folder / "tree"
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com"]
+    subprocess.run([*git, "init", "-q", main], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], cwd=main, check=True)
+    subprocess.run([*git, "worktree", "add", "-q", tree], cwd=main, check=True)
+    (main / ".git" / "info" / "exclude").write_text("c.recipe.toml\n")
+    for name in ("in/a.recipe.toml", "in/b.recipe.toml", "in/c.recipe.toml", "in/out/d.recipe.toml"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(FAILS)
+    (tree / ".gitignore").write_text("b.recipe.toml\n")
+    (tree / "in" / ".gitignore").write_text("/out/\n")
+
+    def files(name: str) -> set[str]:
+        return {one["file"] for one in lint(tree, "--format", "json", name).json()["findings"]}
+
+    assert files("in") == files("in/*.toml") == files("**/*.recipe.toml") == files("[i]n") == {"in/a.recipe.toml"}
+    assert files("in/out/*.toml") == {"in/out/d.recipe.toml"}, "a folder that is named is looked into"
+
+
 def test_standard_input_has_the_name_that_it_is_given(folder: Path) -> None:
     ran = lint(folder, "--format", "concise", "-", stdin=FAILS.encode())
     assert ran.out.startswith("stdin.recipe.toml:5:8: error[RCC202]")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from rcc.lint.kind import kind_by_name
+
+if TYPE_CHECKING:
+    from rcc.cli.ignored import Ignored
 
 _SKIPPED = frozenset((".git", ".rcc", ".venv", "node_modules", "__pycache__"))
 _WILD = frozenset("*?[")
@@ -30,17 +34,40 @@ def _expanded(name: str, kinds: frozenset[str]) -> Iterable[str]:
 
 
 def _matching(pattern: str, kinds: frozenset[str]) -> Iterator[str]:
-    """What a glob matches where no shell has expanded it; the glob itself where that is nothing."""
+    """What a glob matches where no shell has expanded it; the glob itself where that is nothing.
+
+    Of what git ignores it matches what lies in a folder that the glob names itself.
+    """
     from glob import glob
 
+    from rcc.cli.ignored import Ignored
+
     paths = sorted(glob(pattern, recursive=True))
+    top = os.path.dirname(pattern[: next(index for index, sign in enumerate(pattern) if sign in _WILD)] + "_") or "."
+    ignored = Ignored(top)
+    ignored.enter(top)
     for path in paths:
+        if _left_out(path, top, ignored):
+            continue
         if os.path.isdir(path):
             yield from _in_folder(path, kinds)
         else:
             yield path
     if not paths:
         yield pattern
+
+
+def _left_out(path: str, top: str, ignored: Ignored) -> bool:
+    """Whether a path, or a folder between it and `top`, is one that a walk passes over."""
+    here = top
+    for part in os.path.relpath(path, top).split("/"):
+        here = os.path.join(here, part)
+        folder = os.path.isdir(here)
+        if (folder and part in _SKIPPED) or ignored.ignores(here, folder=folder):
+            return True
+        if folder:
+            ignored.enter(here)
+    return False
 
 
 def _in_folder(top: str, kinds: frozenset[str]) -> Iterator[str]:

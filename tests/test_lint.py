@@ -391,3 +391,15 @@ def test_what_a_cluster_file_names_is_told_once_and_with_its_fix(tmp_path: Path)
         found = lint(tmp_path, "--format", "json", "-c", "cluster.toml", *files).json()["findings"]
         told = [(one["code"], one["fixable"]) for one in found if one["file"] == "cluster.toml"]
         assert told == [("RCC907", True), ("RCC904", True)]
+
+
+@pytest.mark.parametrize(
+    ("tag", "code"),
+    [
+        *(("latest-arm64", "RCC601"), ("v1-nightly-cu130-x86_64", "RCC601"), ("dev-cuda12.9", "RCC601")),
+        *(("main", "RCC601"), ("nightly-20260901", "RCC602"), ("dev-dsv41", "RCC602"), ("1.6-arm64", "RCC602")),
+    ],
+)
+def test_a_tag_moves_whatever_machines_it_is_for(tag: str, code: str, tmp_path: Path) -> None:
+    (tmp_path / "x.recipe.toml").write_text(completed(f'docker_image = "registry.example.com/engine:{tag}"\n'))
+    assert codes(tmp_path, "x.recipe.toml") == [code]

@@ -124,9 +124,9 @@ def told(folder: Path, args: str, engine: str = "sglang") -> list[tuple[str, str
         ('"--trust-remote-code=yes"', [("RCC506", "yes")]),
         ('"--served-model-name", "{{ id }}"', []),
         ('"--context-length", "{{ vars.length }}"', []),
-        ('"--model", "x"', [("RCC501", '"--model"')]),
-        ('"--nccl-init-addr=a:1"', [("RCC501", '"--nccl-init-addr=a:1"')]),
-        ('"--tp=2", "--tp", "4"', [("RCC501", '"--tp=2"'), ("RCC501", '"--tp"')]),
+        ('"--model", "x"', [("RCC501", "--model")]),
+        ('"--nccl-init-addr=a:1"', [("RCC501", "--nccl-init-addr")]),
+        ('"--tp=2", "--tp", "4"', [("RCC501", "--tp"), ("RCC501", "--tp")]),
         ('"--ep-size", "4", "--expert-parallel-size", "8"', [("RCC504", "--expert-parallel-size")]),
         ('"--json-model-override-args", \'{"a": [1, 2}\'', [("RCC508", "}")]),
         ('"--json-model-override-args={\\"a\\": tru}"', [("RCC508", "t")]),
@@ -158,6 +158,10 @@ def test_findings_and_their_places(args: str, expected: list[tuple[str, str]], t
     ("args", "expected"),
     [
         ('"--default-chat-template-kwargs.thinking=true", "--default-chat-template-kwargs.effort=high"', []),
+        ('"--hf-overrides.a.b", "1", "--hf-overrides.a.b=2"', [("RCC504", "--hf-overrides.a.b")]),
+        ('"--max-model-len", "auto", "--max-num-batched-tokens", "8k"', []),
+        ('"--max-model-len=-1"', []),
+        ('"--max-model-len", "32,768"', [("RCC506", "32,768")]),
         ('"--speculative-config", \'{"method": "mtp"}\'', []),
         ('"--speculative-config", "None"', []),
         ('"--middleware", "a", "--middleware", "b"', []),
@@ -318,3 +322,22 @@ def test_what_a_shell_reads_it_expands(entrypoint: str, args: str, expected: lis
     found = call_rcc("lint", "--format", "json", "x.recipe.toml", cwd=tmp_path).json()["findings"]
 
     assert [one["code"] for one in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("${HOME}/a", ["${HOME}"]),
+        ("a${HF_HOME:-/srv/hf}/b", ["${HF_HOME:-/srv/hf}"]),
+        ("${A-x}${B%/*}", ["${A-x}", "${B%/*}"]),
+        ("${A:-${B:-c}}/d", ["${A:-${B:-c}}"]),
+        ("$HOME:$PWD", ["$HOME", "$PWD"]),
+        ("a$(hostname -s)b", ["$(hostname -s)"]),
+        ("5$ and ${", []),
+        ("costs $5, {$a}", []),
+    ],
+)
+def test_shell_syntax_that_nothing_expands_is_told_from_end_to_end(
+    text: str, expected: list[str], tmp_path: Path
+) -> None:
+    assert told(tmp_path, f'"--served-model-name", "{text}"') == [("RCC308", one) for one in expected]

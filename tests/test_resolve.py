@@ -169,7 +169,7 @@ def test_a_custom_engine_may_have_any_sizes() -> None:
 def test_an_argument_that_a_key_decides_is_refused_in_every_spelling(spelled: str) -> None:
     (line,) = refused(f'{FOUR_RANKS}args = ["--x", "{spelled}", "1"]\n', FOUR_NODES)
 
-    assert line.startswith("RCC501 7:16 `--")
+    assert line.startswith("RCC501 7:17 `--")
 
 
 TEMPLATES = """

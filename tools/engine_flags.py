@@ -25,6 +25,7 @@ KINDS = {
     "parse_dataclass": "json",
     "_parse_type": "json",
     "human_readable_int": "count",
+    "human_readable_int_or_auto": "count-or-auto",
     "<lambda>": "word",
 }
 # Texts that the parser takes as they are and the engine then reads as JSON.

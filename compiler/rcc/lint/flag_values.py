@@ -16,8 +16,9 @@ _JSON_STARTS = ('{"', "{'", "[{", "'{", '"{')
 
 
 def flag_place(context: Context, one: Occurrence) -> Place:
-    """Where a flag's name stands."""
-    return context.inside(("args", one.index), 0, max(len(one.spelled), 1))
+    """Where a flag's name stands, with the keys that it sets inside a JSON value."""
+    length = len(one.spelled) + (1 + len(one.keys) if one.keys else 0)
+    return context.inside(("args", one.index), 0, max(length, 1))
 
 
 def value_place(context: Context, value: Value) -> Place:
@@ -68,10 +69,16 @@ def _count(text: str) -> None:
         int(text)
 
 
+def _count_or_auto(text: str) -> None:
+    if text.strip().lower() != "auto":
+        _count(text)
+
+
 _KINDS: dict[str, tuple[Callable[[str], object], str]] = {
     "int": (int, "an integer"),
     "float": (float, "a number"),
     "count": (_count, "a count such as `128k`"),
+    "count-or-auto": (_count_or_auto, "a count such as `128k`, or `auto`"),
 }
 
 

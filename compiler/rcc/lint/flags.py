@@ -127,7 +127,8 @@ def check_repeated_flag(context: Context) -> Iterator[Finding]:
         earlier = first.setdefault((one.flag.name, one.keys), one)
         if earlier is not one:
             label = Label(flag_place(context, earlier), "given here first")
-            message = f"`{one.flag.name}` is given twice, and the last one counts"
+            name = f"{one.flag.name}.{one.keys}" if one.keys else one.flag.name
+            message = f"`{shown(name)}` is given twice, and the last one counts"
             yield finding("RCC504", message, flag_place(context, one), labels=[label], help="remove one of the two")
 
 

@@ -15,7 +15,11 @@ from rcc.source import Path
 if TYPE_CHECKING:
     from rcc.recipe.reference import Reference
 
-_MOVING = r"(?:.*[-_.])?(?:latest|nightly|edge|canary|rolling|main|master|dev|devel|unstable)"
+# Such a word, and behind it at most for which machines the image is.
+_MOVING = (
+    r"(?:.*[-_.])?(?:latest|nightly|edge|canary|rolling|main|master|dev|devel|unstable)"
+    r"(?:[-_.](?:x86[-_]64|amd64|aarch64|arm64|sbsa|cpu|gpu|cu(?:da)?[0-9.]*))*"
+)
 # A reference with a digest, as most are written: nothing to say of it, and nothing to import.
 _PINNED = re.compile(
     r"[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::[0-9]{1,5})?(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)+(?::\w[\w.-]*)?@sha256:[0-9a-f]{64}",

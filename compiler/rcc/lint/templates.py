@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from rcc.diagnostic import Finding, finding
 from rcc.lint.context import Context
 from rcc.recipe.model import Raw
+from rcc.recipe.shape import shown
 from rcc.source import Path
 
 _SIMPLE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_.-]*)\s*\}\}|<<([A-Za-z_][A-Za-z0-9_.-]*)>>")
-_SHELL = r"\$\{[A-Za-z_][A-Za-z0-9_]*[}:]|\$[A-Z_][A-Z0-9_]*\b|\$\([a-z]"
+_SHELL = r"\$\{[A-Za-z_][A-Za-z0-9_]*(?:[-:=+?#%/^,@[](?:[^{}]|\{[^{}]*\})*)?\}|\$[A-Z_][A-Z0-9_]*\b|\$\([a-z][^()]*\)?"
 _SHELLS = ("ash", "bash", "busybox", "dash", "fish", "ksh", "mksh", "sh", "zsh")
 _LATE = "node.gid_index"
 _NAMES = frozenset(
@@ -74,14 +75,14 @@ def check_names(context: Context, raw: Raw, names: frozenset[str]) -> Iterator[F
 
 def check_shell_variable(context: Context, raw: Raw, script: int) -> Iterator[Finding]:
     """RCC308: no shell reads these strings, unless the recipe starts one."""
-    match = re.search(_SHELL, raw.text)
     is_script = raw.path[0] == "args" and int(raw.path[1]) >= script
-    if match is None or raw.path[0] in ("entrypoint", "assert") or is_script:
+    if raw.path[0] in ("entrypoint", "assert") or is_script:
         return
-    place = context.inside(raw.path, match.start(), match.end())
-    message = f"nothing expands `{match[0]}` here: the text arrives as it is"
-    help = "use a template such as `{{ node.host }}`, name a secret in `secrets`, or start a shell in `entrypoint`"
-    yield finding("RCC308", message, place, help=help)
+    for match in re.finditer(_SHELL, raw.text):
+        place = context.inside(raw.path, match.start(), match.end())
+        message = f"nothing expands `{shown(match[0])}` here: the text arrives as it is"
+        help = "use a template such as `{{ node.host }}`, name a secret in `secrets`, or start a shell in `entrypoint`"
+        yield finding("RCC308", message, place, help=help)
 
 
 def _first_of_script(context: Context) -> int:

@@ -75,7 +75,8 @@ def check_flags(file: RecipeFile, owned: Mapping[str, str]) -> Iterator[Finding]
     for index, spelled, names in _spelled(words, flag_table(file.recipe.engine)):
         owner = next((key for flag, key in owned.items() if flag in names), None)
         if owner is not None:
-            yield owned_flag(spelled, owner, file.place(("args", index)))
+            path = ("args", index)
+            yield owned_flag(spelled, owner, file.layers.origin(path).string_place(path, 0, len(spelled)))
 
 
 def owned_flag(spelled: str, owner: str, place: Place) -> Finding:

@@ -8,7 +8,7 @@ from rcc.cluster.keys import LANGUAGE
 from rcc.cluster.model import ClusterFile
 from rcc.cluster.read import cluster_of
 from rcc.diagnostic import Finding, Findings, enough, first_ones
-from rcc.lint import environment, nccl, order, secrets
+from rcc.lint import cluster_templates, environment, nccl, order, secrets
 from rcc.lint.cluster import check_fabric, chosen_topology, profiles
 from rcc.lint.report import sure
 from rcc.lint.variables import Variables
@@ -25,6 +25,8 @@ def check_cluster(name: str, data: bytes) -> tuple[Document | None, Findings]:
     found = (*found, *more)
     if file is not None:
         found = (*found, *sure((*check_names(file), *_check_range(file)), found, file.lost))
+    lost = file.lost if file else frozenset[str]()
+    found = (*found, *sure(first_ones(cluster_templates.check(document)), found, lost))
     for family in (
         order.check(document, LANGUAGE),
         secrets.check_secret_in_clear(document),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rcc.lint.variables import Variables
 from rcc.nearest import meant_name, nearest_name
 from rcc.recipe.model import RecipeFile
-from rcc.source import Path, Place
+from rcc.source import Path, Place, Source
 
 if TYPE_CHECKING:
     from rcc.cluster.model import ClusterFile
@@ -92,6 +92,11 @@ class Context:
         """The same for a name that may also be shortened, or called so elsewhere."""
         self._searches -= 1
         return meant_name(name, known) if self._searches >= 0 else None
+
+    @property
+    def own(self) -> Source:
+        """The recipe's own file, none of its bases."""
+        return self.file.layers.top.source
 
     def place(self, *path: str | int) -> Place:
         """Where a value of the recipe stands."""

@@ -248,7 +248,7 @@ def _closed(part: Token, entry: Entry, *, torn: bool = True) -> DuplicateKeyErro
     elif isinstance(content, ArrayValue):
         what, help = "an array", "write its elements there, or make each a `[[…]]` table"
     elif not isinstance(content, Table):
-        what, help = "a value", "rename one of the two"
+        what, help = "a value", "keep one of the two: a key has a value or is a table"
     elif content.made is Made.INLINE:
         what = "an inline table"
     elif content.made is Made.DOTTED:

@@ -192,6 +192,31 @@ def test_settings_come_from_the_nearest_file_above(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("glob", "silent"),
+    [
+        ("a/b/*", {"a/b/x.recipe.toml"}),
+        ("./a/*", {"a/b/x.recipe.toml"}),
+        ("**/x.recipe.toml", {"x.recipe.toml", "a/b/x.recipe.toml", "c/a/b/x.recipe.toml"}),
+        ("c/**/*.toml", {"c/y.recipe.toml", "c/a/b/x.recipe.toml"}),
+        ("y.*", {"c/y.recipe.toml"}),
+        ("b/*", set()),
+    ],
+)
+@pytest.mark.parametrize("start", [".", "a", "a/b", "c"])
+def test_a_glob_of_the_settings_starts_at_their_folder(glob: str, silent: set[str], start: str, tmp_path: Path) -> None:
+    names = {"x.recipe.toml", "a/b/x.recipe.toml", "c/a/b/x.recipe.toml", "c/y.recipe.toml"}
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(FAILS)
+    (tmp_path / "rcc.toml").write_text(f'[per-file-ignores]\n"{glob}" = ["RCC202"]\n')
+
+    for path in ([os.path.relpath(tmp_path / name, tmp_path / start) for name in names], [str(tmp_path)]):
+        told = lint(tmp_path / start, "--format", "json", *path).json()["findings"]
+        files = {os.path.relpath(tmp_path / start / one["file"], tmp_path) for one in told}
+        assert files == names - silent
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ('select = ["RCC999"]\n', "rcc.toml:1:11: error[RCC010] rcc has no code `RCC999`"),

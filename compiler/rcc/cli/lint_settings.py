@@ -28,7 +28,7 @@ def choices_at(folder: str) -> tuple[Choices | None, Findings]:
     settings, found = find_settings(folder)
     if settings is None:
         return None, found
-    choices, more = read_choices(settings.values, settings.place, settings.path)
+    choices, more = read_choices(settings.values, settings.place, os.path.abspath(settings.folder))
     return choices, (*found, *more)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -28,11 +29,15 @@ _SHAPE = {
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Codes to show (None is all), codes not to show, and further ones not to show by a glob of the file's path."""
+    """Codes to show (None is all), codes not to show, and further ones not to show by a glob of the file's path.
+
+    The globs start at `folder`; one of a name alone means files of that name in folders below it too.
+    """
 
     select: frozenset[str] | None = None
     ignore: frozenset[str] = frozenset()
     per_file: tuple[tuple[str, frozenset[str]], ...] = ()
+    folder: str = ""
 
     def shown(self, findings: Iterable[Finding]) -> Findings:
         """The findings that are wanted. Those that hide all others are always shown."""
@@ -41,12 +46,23 @@ class Choices:
     def _wants(self, one: Finding) -> bool:
         if one.code in self.ignore or (self.select is not None and one.code not in self.select):
             return False
-        name = one.place.source.name if one.place else ""
-        return not any(one.code in codes and _matches(name, glob) for glob, codes in self.per_file)
+        globs = [glob for glob, codes in self.per_file if one.code in codes]
+        if not globs or one.place is None:
+            return True
+        name = os.path.relpath(_real(one.place.source.name), _real(self.folder))
+        return not any(_matches(name, glob) for glob in globs)
+
+
+def _real(path: str) -> str:
+    """A path by which two names of one file are compared; a link is a file of its own name."""
+    return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
 
 def _matches(name: str, glob: str) -> bool:
-    return fnmatchcase(name, glob) or fnmatchcase(name, f"*/{glob}")
+    if "/" not in glob:
+        return fnmatchcase(os.path.basename(name), glob)
+    glob = os.path.normpath(glob)
+    return fnmatchcase(name, glob) or fnmatchcase(name, glob.replace("**/", ""))
 
 
 def codes_of(names: Iterable[str]) -> tuple[frozenset[str], tuple[str, ...]]:
@@ -71,9 +87,9 @@ def _expanded(name: str) -> set[str]:
 
 
 def read_choices(
-    values: Mapping[str, Any], place: Callable[[Path, Part], Place], at: Callable[[str], str]
+    values: Mapping[str, Any], place: Callable[[Path, Part], Place], folder: str
 ) -> tuple[Choices, Findings]:
-    """The choices of a settings table; `place` finds its values, `at` makes its globs start at the working folder."""
+    """The choices of a settings table in a file of `folder`; `place` finds its values."""
     problems: Problems = []
     record(dict, _SHAPE)(dict(values), (), problems)
     if problems:
@@ -89,10 +105,9 @@ def read_choices(
     select = codes(("select",), values["select"]) if "select" in values else None
     ignore = codes(("ignore",), values.get("ignore", []))
     per_file = [
-        (at(glob), codes(("per-file-ignores", glob), names))
-        for glob, names in values.get("per-file-ignores", {}).items()
+        (glob, codes(("per-file-ignores", glob), names)) for glob, names in values.get("per-file-ignores", {}).items()
     ]
-    return Choices(select, ignore, tuple(per_file)), tuple(found)
+    return Choices(select, ignore, tuple(per_file), folder), tuple(found)
 
 
 def _refused(one: Problem, place: Callable[[Path, Part], Place]) -> Finding:

@@ -225,7 +225,7 @@ def test_a_recipe_is_held_against_a_cluster_that_is_refused(cluster: str, code: 
     ("body", "key", "help"),
     [
         ("env.port = 30\n", "port", "write `port` without `env.` before it"),
-        ('healthcheck = { path = "/x", port = 3 }\n', "port", "take it out of the braces"),
+        ('healthcheck = { path = "/x", stop_grace = "9s" }\n', "stop_grace", "take it out of the braces"),
         ('extra_mounts = [{ host = "/dev/x", container = "/x", args = ["x"] }]\n', "args", "take it out of the braces"),
         ('[[extra_mounts]]\nhost = "/dev/x"\ncontainer = "/x"\n[extra_mounts.env]\nA = "1"\n', "env", "write `[env]`"),
         (
@@ -243,6 +243,16 @@ def test_the_help_fits_what_captured_the_key(body: str, key: str, help: str, tmp
     assert text.splitlines()[one["line"] - 1][one["column"] - 1 : one["end_column"] - 1] == key
     assert one["help"].startswith(help)
     assert one["labels"] == [], "no header stands above the key"
+
+
+def test_a_key_that_stands_in_its_own_place_too_is_not_to_be_moved_there(tmp_path: Path) -> None:
+    (one,) = told(tmp_path, OK + 'port = 3\n[env]\nA = "1"\nport = 4\n')
+    assert one["help"].startswith("remove one of the two")
+    assert [label["text"] for label in one["labels"]][1:] == ["this one is read at the top level"]
+
+    (tmp_path / "base.toml").write_text(OK + "port = 3\n")
+    (one,) = told(tmp_path, 'extends = "base.toml"\n[env]\nA = "1"\nport = 4\n')
+    assert one["help"].startswith("move it above"), "the base's is another one, which this one is to replace"
 
 
 def test_an_absorbed_key_has_a_label_only_where_a_header_stands_above(tmp_path: Path) -> None:

@@ -93,11 +93,22 @@ def _captured(file: Placed, problem: Problem, language: Language) -> Finding | N
         return None
     name, captor = str(problem.path[-1]), captor_of(file, problem.path)
     message = f"`{name}` is read as `{dotted(problem.path)}`"
+    place = file.place(problem.path, "key")
     label = f"`{owner}` has a key of this name" if owner else f"`{name}` is a top-level key"
     help = f"move it under `{owner}`" if owner else captor.help
+    labels = captor.labels
+    if not owner and name in file.values and not _has_tables(file.values[name]):
+        own = file.place((name,), "key")
+        if own.source is place.source:
+            help = "remove one of the two, and write the other above the first table header"
+            labels = (*labels, Label(own, "this one is read at the top level"))
     code = "RCC102" if owner else "RCC101"
-    place = file.place(problem.path, "key")
-    return finding(code, message, place, label=label, labels=captor.labels, help=help)
+    return finding(code, message, place, label=label, labels=labels, help=help)
+
+
+def _has_tables(value: Any) -> bool:
+    """Whether a value is a table or an array of them, so that there is room for another one in it."""
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict) for one in value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,8 @@ def explain(text: str, offset: int, expected: frozenset[str]) -> TomlError:
         return _forbidden(text, offset)
     if text[offset : offset + 1] in ('"', "'") and expected & {"SCALAR", "PART"}:
         return explain_string(text, offset, key="PART" in expected)
-    failure = _Failure(text, offset, expected, open_brackets(text, offset), text.rfind("\n", 0, offset) + 1)
+    brackets, offset = _before_header(text, open_brackets(text, offset), offset)
+    failure = _Failure(text, offset, expected, brackets, text.rfind("\n", 0, offset) + 1)
     if _in_header(failure):
         return _header(failure)
     if failure.brackets and _next_statement(failure):
@@ -83,6 +84,15 @@ def explain(text: str, offset: int, expected: frozenset[str]) -> TomlError:
     if "PART" in expected:
         return _key(failure)
     return _after(failure)
+
+
+def _before_header(text: str, brackets: list[int], offset: int) -> tuple[list[int], int]:
+    """The open brackets and the place, before what looks like a header where it could only be an array in an array."""
+    for size in (2, 1):
+        start = brackets[-size] if len(brackets) > size else None
+        if start is not None and text[start - 1] == "\n" and _STATEMENT.match(text, start):
+            return brackets[:-size], start
+    return brackets, offset
 
 
 def _conflict(text: str) -> TomlError | None:

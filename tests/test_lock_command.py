@@ -78,6 +78,27 @@ def test_a_lock_that_nobody_could_read_again_is_not_written(hub: Hub, project: P
     assert not (project / "serve.recipe.lock").exists()
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("HF_ENDPOINT", "junk", "`HF_ENDPOINT` is no address of a hub"),
+        ("HF_ENDPOINT", "http://[x", "`HF_ENDPOINT` is no address of a hub"),
+        ("HF_ENDPOINT", "http://127.0.0.1:99999", "`HF_ENDPOINT` is no address of a hub"),
+        ("HF_TOKEN", "hf_\u00e9", "the login for the Hub cannot be had (it is not in ASCII)"),
+        ("https_proxy", "junk://", "a variable for proxies"),
+        ("all_proxy", "socks5://127.0.0.1:1", "a variable for proxies"),
+        ("SSL_CERT_FILE", "/nowhere/at/all", "the certificates that `SSL_CERT_FILE` or `SSL_CERT_DIR` names"),
+    ],
+)
+def test_a_variable_that_cannot_be_used_is_named(variable: str, value: str, said: str, hub: Hub, project: Path) -> None:
+    env = {**hub.environ, variable: value}
+    ran = run_rcc("lock", "serve.recipe.toml", *SOURCES[:2], cwd=project, env=env)
+
+    assert ran.code == 1
+    assert said in ran.err
+    assert not (project / "serve.recipe.lock").exists()
+
+
 def test_a_dry_run_tells_and_writes_nothing(project: Path) -> None:
     ran = lock(project, "--dry-run", *SOURCES)
     assert ran.code == 0

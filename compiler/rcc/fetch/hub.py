@@ -97,10 +97,15 @@ class Hub:
             message = "`HF_HUB_OFFLINE` is set, so the Hub is not asked"
             raise FetchError("RCC1202", message, "unset it, or lock from a cache with `--model-from cache:DIR`")
         try:
-            return get_token()
+            token = get_token()
+            if token is None or token.isascii():
+                return token
+            why = "it is not in ASCII"
         except (OIDCError, OSError, httpx2.HTTPError) as error:
-            message = f"the login for the Hub cannot be had ({type(error).__name__})"
-            raise FetchError("RCC1203", message, "run `hf auth login`, or set `HF_TOKEN`") from error
+            why = type(error).__name__
+        raise FetchError(
+            "RCC1203", f"the login for the Hub cannot be had ({why})", "run `hf auth login`, or set `HF_TOKEN`"
+        )
 
     def _ask(self, repo: str, revision: str, once: Callable[[], Given]) -> Given:
         """A request through huggingface_hub, with patience, and its errors as findings."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from rcc.diagnostic import Findings
 from rcc.fetch.daemon import Daemon
@@ -99,6 +101,7 @@ class Sources:
             self._cache = Apart(_folder(self._model_from, "cache:"), self.progress)
             return self._cache
         wire = self._open_wire()
+        _check_endpoint(self._environ.get("HF_ENDPOINT"))
         try:
             from rcc.fetch.hub import Hub
         except ImportError as error:
@@ -118,6 +121,18 @@ class Sources:
 def _folder(stated: str, prefix: str) -> str:
     """The folder after a prefix; a shell leaves a `~` there to us."""
     return os.path.expanduser(stated.removeprefix(prefix))
+
+
+def _check_endpoint(stated: str | None) -> None:
+    """Before huggingface_hub is imported, which takes the address apart itself."""
+    try:
+        url = urlsplit(stated or "https://huggingface.co")
+        usable = url.scheme in ("http", "https") and url.port != 0 and re.fullmatch(r"[!-~]+", url.hostname or "")
+    except ValueError:
+        usable = None
+    if not usable:
+        message = "`HF_ENDPOINT` is no address of a hub, such as `https://huggingface.co`"
+        raise FetchError("RCC1202", message, "correct it, or unset it")
 
 
 def _missing(error: ImportError) -> FetchError:

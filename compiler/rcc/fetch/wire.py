@@ -52,18 +52,34 @@ class Wire:
     def __init__(self, insecure: bool = False, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.insecure = insecure
-        self.client = httpx2.Client(
-            follow_redirects=True,
-            max_redirects=5,
-            event_hooks={"request": [self._before], "response": [self._after]},
-            headers={"User-Agent": AGENT},
-        )
+        self.client = self._client()
 
     def __enter__(self) -> Wire:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.client.close()
+
+    def _client(self) -> httpx2.Client:
+        """What it takes from the environment, proxies and certificates, may be no such thing."""
+        try:
+            return httpx2.Client(
+                follow_redirects=True,
+                max_redirects=5,
+                event_hooks={"request": [self._before], "response": [self._after]},
+                headers={"User-Agent": AGENT},
+            )
+        except OSError as error:
+            why = (error.strerror or type(error).__name__).lower()
+            message = f"the certificates that `SSL_CERT_FILE` or `SSL_CERT_DIR` names cannot be read: {why}"
+            raise FetchError(
+                "RCC1202", message, "name a file, or a folder, of certificates in PEM, or unset it"
+            ) from error
+        except (ValueError, httpx2.InvalidURL, ImportError) as error:
+            message = "a variable for proxies (`http_proxy`, `https_proxy`, `all_proxy`) names none that rcc can use"
+            raise FetchError(
+                "RCC1202", message, "name one as `http://host:port`, or unset it; rcc speaks no SOCKS"
+            ) from error
 
     def fetch(
         self,

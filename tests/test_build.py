@@ -489,6 +489,22 @@ def test_rollback_and_gc_by_command(hello: Path) -> None:
     assert call_rcc("rollback", "-o", "nothing", cwd=hello).code == 1
 
 
+@pytest.mark.parametrize("part", [".rcc", ".rcc/links.json", ".rcc/lock", ".rcc/store"])
+def test_something_else_in_the_place_of_the_store_is_told_of(hello: Path, part: str) -> None:
+    place = hello / part
+    if part.endswith(("lock", "json")):
+        place.mkdir(parents=True)
+    else:
+        place.parent.mkdir(exist_ok=True)
+        place.touch()
+    ran = build(hello)
+
+    assert ran.code == 1, ran.text
+    assert "error[RCC1102]" in ran.err
+    assert "help: something else is in the place of `.rcc`, or of a part of it: move it away" in ran.err
+    assert not (hello / "result").is_symlink()
+
+
 @needs("unshare", "mount")
 @needs_root
 @pytest.mark.parametrize(("options", "said"), [("size=48k", "no space left"), ("ro", "read-only file system")])

@@ -11,7 +11,7 @@ from rcc.emit.bundle import Bundle
 from rcc.emit.links import Entry, moved, read_log, target, write_log
 from rcc.emit.output import occupant
 from rcc.emit.plans import keep_plan
-from rcc.emit.store import Store, holds, opened, write_tree
+from rcc.emit.store import Store, holds, in_the_way, opened, write_tree
 from rcc.plan.model import Plan
 from rcc.quick import dataclass
 from rcc.source import whole
@@ -81,6 +81,6 @@ _HELP = {
 
 
 def _not_written(out: Path, error: OSError) -> Finding:
-    help = _HELP.get(error.errno or 0)
+    help = _HELP.get(error.errno or 0) or in_the_way(error)
     notes = ["what was there before is as it was"]
     return finding("RCC1102", f"`{out}` cannot be written: {reason(error)}", whole(str(out)), notes=notes, help=help)

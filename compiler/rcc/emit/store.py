@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -115,7 +116,15 @@ def opened(beside: Path, waiting: Callable[[], None]) -> Iterator[Store]:
 def not_changed(beside: Path, error: OSError) -> Finding:
     """RCC1102: what the system refuses of the folder beside results."""
     store = beside / FOLDER
-    return finding("RCC1102", f"`{store}` cannot be changed: {reason(error)}", whole(str(store)))
+    message = f"`{store}` cannot be changed: {reason(error)}"
+    return finding("RCC1102", message, whole(str(store)), help=in_the_way(error))
+
+
+def in_the_way(error: OSError) -> str | None:
+    """What to do about a failure that something else, in the place of a part of the store, is the cause of."""
+    if error.errno not in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ELOOP):
+        return None
+    return f"something else is in the place of `{FOLDER}`, or of a part of it: move it away"
 
 
 def holds(folder: Path, bundle: Bundle, *, exact_modes: bool) -> bool:

@@ -540,7 +540,9 @@ def docker(node: Node) -> Path:
     mounts = json.dumps([{"Type": "bind", "Source": str(node.dst), "Destination": "/engram-local"}])
     program.write_text(
         f"#!/bin/sh\n[ -e {node.root}/running ] || exit 0\n"
-        f"case $1 in ps) echo 0123abcd ;; inspect) printf '%s\\n' '/tables-rank0 {mounts}' ;; esac\n"
+        "case $1 in ps) echo 0000dead 0123abcd ;; inspect)\n"
+        'case "$*" in *0000dead*) echo no such object >&2; exit 1 ;; esac\n'  # it has ended meanwhile
+        f"printf '%s\\n' '/tables-rank0 {mounts}' ;; esac\n"
     )
     program.chmod(0o755)
     node.environment["RCC_DOCKER"] = str(program)
@@ -563,7 +565,7 @@ def test_what_a_running_container_reads_is_not_packed_again(node: Node, docker: 
     assert node.staged(rank=1)["state"] == "packed"
 
 
-@pytest.mark.parametrize("program", ["/nonexistent/docker", "false"])
+@pytest.mark.parametrize("program", ["/nonexistent/docker", "false", "echo"])
 def test_a_docker_that_cannot_be_asked_hinders_nothing(node: Node, program: str) -> None:
     node.environment["RCC_DOCKER"] = program
     node.staged(rank=0)

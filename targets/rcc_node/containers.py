@@ -22,6 +22,7 @@ def ask(*arguments: str) -> str | None:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=_SECONDS,
             check=True,
         )
@@ -32,14 +33,17 @@ def ask(*arguments: str) -> str | None:
 
 def using(folder: str) -> str | None:
     """The name of a running container that has `folder`, or something below it, mounted."""
-    running = (ask("ps", "-q", "--no-trunc") or "").split()
-    if not running:
-        return None
-    lines = ask("inspect", "--format", "{{.Name}} {{json .Mounts}}", *running) or ""
-    for line in lines.splitlines():
-        name, _, mounts = line.partition(" ")
-        for mount in json.loads(mounts) or ():
-            source = os.path.realpath(mount.get("Source") or "/")
+    # One by one: where one of them ends meanwhile, the program's status for all would be a failure.
+    for container in (ask("ps", "-q", "--no-trunc") or "").split():
+        name, _, mounts = (ask("inspect", "--format", "{{.Name}} {{json .Mounts}}", container) or "").partition(" ")
+        for source in map(os.path.realpath, _sources(mounts)):
             if os.path.commonpath((source, folder)) == folder:
                 return name.lstrip("/")
     return None
+
+
+def _sources(mounts: str) -> list[str]:
+    try:
+        return [mount.get("Source") or "/" for mount in json.loads(mounts) or ()]
+    except (ValueError, TypeError, AttributeError):
+        return []  # a program that answers otherwise than docker, or with nothing

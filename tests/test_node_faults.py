@@ -464,6 +464,20 @@ def test_a_corrupt_note_of_a_replacement_is_told_of(node: Node, text: str) -> No
     assert f"remove `{node.dst}`" in error["help"]
 
 
+@pytest.mark.parametrize("name", ["../precious", "/precious", "a/../../precious"])
+def test_what_is_noted_in_dst_never_leads_out_of_it(node: Node, name: str) -> None:
+    node.staged()
+    precious = node.dst.parent / "precious"
+    precious.write_text("mine")
+    (node.ledger / "new").mkdir()
+    mark = {"stamp": node.stamp(), "manifest": None, "obsolete": [name]}
+    (node.ledger / "new" / "replacing").write_text(json.dumps(mark))
+    error = node.refused()
+    assert error["name"] == "ledger-damaged"
+    assert name in error["message"]
+    assert precious.read_text() == "mine"
+
+
 @pytest.mark.parametrize("case", ["scale-rows", "two-shards", "no-tables", "no-snapshot", "outside"])
 def test_checkpoints_that_cannot_be_staged(tmp_path: Path, case: str) -> None:
     shards = standard(40, 50)

@@ -190,7 +190,12 @@ class Place:
 
 
 def _parts(name: str) -> list[str]:
-    return name.split("/") if name else []
+    """The parts of a path below. What a ledger or a note states is checked here: its writer need not be root."""
+    parts = name.split("/") if name else []
+    if not {"", ".", ".."}.isdisjoint(parts):
+        what = f"`{name}`, a name that is noted in `dst`, leads out of it"
+        raise NodeError("ledger-damaged", what, "remove `dst` and stage again")
+    return parts
 
 
 def _owner_of_nearest(folder: str) -> tuple[int, int]:

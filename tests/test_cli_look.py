@@ -292,6 +292,22 @@ def test_init_keeps_what_gitattributes_holds_whatever_it_is(tmp_path: Path) -> N
     assert len(others) == 3
 
 
+def test_each_step_is_one_that_pins_the_thing(tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r/recipe.toml").write_text(
+        'id = "r"\nengine = "sglang"\ndocker_image = "serve:1"\nmodel = "/srv/models/m"\n'
+        '[[models]]\nid = "draft"\nmodel = "acme/draft"\n'
+        '[[staging]]\nid = "snap"\nkind = "snapshot"\nsrc = "/srv/models/m"\ndst = "/nvme/snap"\n'
+    )
+    shutil.copy(RECIPES / "tables-by-lock/cluster.toml", tmp_path / "r")
+    steps = {one["id"]: one for one in call_rcc("grade", "r", "--json", cwd=tmp_path).json()["steps"]}
+
+    assert steps["model"]["help"] == "name it as a Hugging Face repository, `org/name`"
+    assert steps["draft"]["help"] == "run `rcc lock r/recipe.toml`"
+    assert "rows" not in steps["snap"]["why"]
+    assert steps["snap"]["help"] == "name a snapshot of the Hugging Face cache as its `src`"
+
+
 def test_a_badge_never_takes_the_place_of_a_recipe(tmp_path: Path) -> None:
     shutil.copytree(RECIPES / "hello", tmp_path / "hello")
     before = (tmp_path / "hello/recipe.toml").read_bytes()

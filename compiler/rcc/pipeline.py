@@ -175,7 +175,7 @@ def make_plan(loaded: Loaded, options: Options) -> tuple[Plan | None, Findings]:
 def _not_pinned(loaded: Loaded, plan: Plan) -> Findings:
     from rcc.emit.grade import step
 
-    steps = [step(one, loaded.recipe.layers.top.source.name) for one in plan.unpinned]
+    steps = [step(plan, one, loaded.recipe.layers.top.source.name) for one in plan.unpinned]
     return tuple(finding("RCC618", f"{one.kind} `{one.id}` is not pinned: {one.why}", help=one.help) for one in steps)
 
 

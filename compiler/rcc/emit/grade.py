@@ -48,7 +48,7 @@ class Grade:
 def grade(plan: Plan, recipe: str) -> Grade:
     """The grade of a plan; `recipe` is the file's name in the commands that it proposes."""
     worst = max((_letter(plan, one) for one in plan.unpinned), default="A")
-    return Grade(worst, _pinned(plan), tuple(step(one, recipe) for one in plan.unpinned))
+    return Grade(worst, _pinned(plan), tuple(step(plan, one, recipe) for one in plan.unpinned))
 
 
 def _letter(plan: Plan, one: Unpinned) -> str:
@@ -70,13 +70,15 @@ def _pinned(plan: Plan) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def step(one: Unpinned, recipe: str) -> Step:
+def step(plan: Plan, one: Unpinned, recipe: str) -> Step:
     """What to do about something that is not pinned; `recipe` is the file's name in the command that it proposes."""
     lock = f"run `rcc lock {shlex.quote(recipe)}`"
+    folders = {model.id for model in plan.models if model.repo.startswith("/")}
+    unnamed = {block.id for block in plan.ranks[0].staging if block.source is None}
     helps = {
         "image": lock,
-        "model": f"{lock}; a folder on the nodes can only be pinned as a Hugging Face repository",
-        "staging": lock,
+        "model": "name it as a Hugging Face repository, `org/name`" if one.id in folders else lock,
+        "staging": "name a snapshot of the Hugging Face cache as its `src`" if one.id in unnamed else lock,
         "mount": "put the file beside the recipe and mount it from there, or state its `sha256`",
     }
     return Step(one.kind, one.id, one.why, helps[one.kind])

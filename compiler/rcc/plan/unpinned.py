@@ -44,5 +44,8 @@ def _mounts(resolved: Resolved) -> list[Unpinned]:
 
 def _staging(resolved: Resolved) -> list[Unpinned]:
     blocks = resolved.ranks[0].staging
-    why = "no lock says which rows lie where; each node works it out from the headers that it finds"
-    return [Unpinned("staging", block.id, why) for block in blocks if block.layout is None]
+    why = {
+        "sparse-rows": "no lock says which rows lie where; each node works it out from the headers that it finds",
+        "snapshot": "no lock says which files these are; each node takes those that it finds",
+    }
+    return [Unpinned("staging", block.id, why[block.kind]) for block in blocks if block.layout is None]

@@ -6,14 +6,20 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tools import cli_page, code_pages, matrix_page, schema_pages
+from tools import cli_page, code_pages, engine_page, matrix_page, schema_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 
 Pages = Callable[[], dict[str, str]]
 """Gives texts by their path from the repository's root."""
 
-GENERATORS: tuple[Pages, ...] = (cli_page.pages, code_pages.pages, matrix_page.pages, schema_pages.pages)
+GENERATORS: tuple[Pages, ...] = (
+    cli_page.pages,
+    code_pages.pages,
+    engine_page.pages,
+    matrix_page.pages,
+    schema_pages.pages,
+)
 
 
 def generated() -> dict[str, str]:

@@ -88,6 +88,7 @@ RCC513 shortened-flag warning a flag is shortened
 RCC514 deprecated-flag info the engine is about to drop this flag
 RCC515 stray-argument error a word that no flag takes
 RCC516 memory-fraction warning more memory is taken than a unified-memory node can spare
+RCC517 beyond-the-engine error a key asks for what the engine cannot do
 RCC601 floating-tag warning an image has no tag, or one that moves
 RCC602 unpinned-image warning an image is pinned by its tag alone
 RCC603 unpinned-revision warning a model is pinned by a branch or tag alone

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from rcc.engines.model import Engine, World
+from rcc.engines.model import Engine, Process, World
 
 
-def arguments(world: World) -> tuple[str, ...]:
-    """Nothing."""
-    return ()
+def process(world: World) -> Process:
+    """The recipe's words as they stand."""
+    return Process(world.entrypoint, world.args)
 
 
-engine = Engine("custom", command=(), arguments=arguments, uses_gpus=False)
+engine = Engine("custom", command=(), process=process, uses_gpus=False)

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from rcc.engines.model import Engine
 
-BUILT_IN = {"custom": "custom", "sglang": "sglang"}
+BUILT_IN = {"custom": "custom", "llama-cpp": "llama_cpp", "sglang": "sglang", "trtllm": "trtllm", "vllm": "vllm"}
 GROUP = "rcc.engines"
 
 

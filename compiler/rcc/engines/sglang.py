@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from rcc.engines.load import load
-from rcc.engines.model import World
+from rcc.engines.model import Process, World
 
 
-def arguments(world: World) -> tuple[str, ...]:
-    """The flags that the plan decides, in the order that people know from SGLang's multi-node page."""
+def process(world: World) -> Process:
+    """The same command on every rank, with the flags that the plan decides."""
+    return Process(world.entrypoint, (*world.args, *_flags(world)))
+
+
+def _flags(world: World) -> list[str]:
+    """In the order that people know from SGLang's multi-node page."""
     words = ["--model-path", str(world.model), "--tp", str(world.tensor)]
     if world.pipeline > 1:
         words += ["--pp-size", str(world.pipeline)]
@@ -16,7 +21,7 @@ def arguments(world: World) -> tuple[str, ...]:
     if world.nnodes > 1:
         words += ["--nnodes", str(world.nnodes), "--node-rank", str(world.rank)]
         words += ["--dist-init-addr", world.rendezvous]
-    return (*words, "--host", world.listen, "--port", str(world.port))
+    return [*words, "--host", world.listen, "--port", str(world.port)]
 
 
-engine = load("sglang", arguments)
+engine = load("sglang", process)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rcc.resolve.blocks import Carried
 
 _ENGINES = ("custom", "llama-cpp", "sglang", "trtllm", "vllm")
+_TAKE_ALL = ("custom", "sglang")
+"""Built-in engines that object to no recipe."""
 _DP_ATTENTION_PORTS = 6
 _CACHES = frozenset(
     ("HF_HOME", "HF_HUB_CACHE", "HF_MODULES_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE", "XDG_CACHE_HOME")
@@ -53,7 +55,7 @@ def check_ports(context: Context) -> Iterator[Finding]:
     recipe, data = context.recipe, engine_data(context.recipe.engine)
     port = recipe.port or data.get("port")
     meeting = recipe.rendezvous_port or data.get("rendezvous_port")
-    if recipe.required_nodes < 2 or not port or not meeting:
+    if recipe.required_nodes < 2 or not port or not meeting or data.get("workers_lend"):
         return
     key = "rendezvous_port" if recipe.rendezvous_port else "port"
     if port == meeting:
@@ -101,7 +103,8 @@ def check_set_by_compiler(context: Context) -> Iterator[Finding]:
 
 def check_compiler_owned_flag(context: Context) -> Iterator[Finding]:
     """RCC501: the resolver's own finding, where a look at the flags shows that there is one."""
-    if not context.owned_flags:
+    without_table = context.recipe.args and context.owned and not context.flags
+    if not context.owned_flags and not without_table:
         return
     from rcc.resolve.checks import check_flags
 
@@ -116,7 +119,8 @@ def check_keys(file: RecipeFile, carried: Carried) -> Findings:
     entered = (
         recipe.engine == "custom" and not recipe.entrypoint and (recipe.secrets or recipe.asserts or recipe.staging)
     )
-    if not (unheard or recipe.distributed_backend != "mp" or pinned or entered):
+    other = recipe.distributed_backend != "mp" or recipe.engine not in _TAKE_ALL
+    if not (unheard or other or pinned or entered):
         return ()
     from rcc.engines.registry import BUILT_IN, find_engine
     from rcc.resolve.keys import check_keys as of_keys

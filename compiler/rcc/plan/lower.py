@@ -21,6 +21,7 @@ from rcc.plan.model import (
 from rcc.plan.mounts import mounts_of
 from rcc.plan.unpinned import unpinned_of
 from rcc.quick import replace
+from rcc.recipe.gid_index import GID_VARIABLE
 from rcc.resolve.model import Resolved, ResolvedFile, ResolvedImage, ResolvedRank
 from rcc.resolve.models import host_path, model_paths
 from rcc.resolve.pins import architecture
@@ -111,7 +112,6 @@ def _k8s(resolved: Resolved) -> K8s:
 
 def _rank(resolved: Resolved, rank: ResolvedRank) -> Rank:
     node, hardware = rank.node, resolved.hardware
-    meeting = [resolved.rendezvous_port] if rank.rank == 0 and len(resolved.ranks) > 1 else []
     gpus = hardware.gpus if node.gpus is None else node.gpus
     return Rank(
         rank=rank.rank,
@@ -126,7 +126,7 @@ def _rank(resolved: Resolved, rank: ResolvedRank) -> Rank:
         unified_memory=hardware.unified_memory,
         hf_cache=rank.hf_cache,
         cache_dir=rank.cache_dir,
-        ports=tuple(port for port in (resolved.port, *meeting) if port),
+        ports=_ports(resolved, rank.rank),
         gid=Gid(rank.hca, str(node.meeting_address)) if rank.gid_index == "auto" else None,
         asserts=tuple(Assert(path, contains) for path, contains in rank.asserts),
         container=_container(resolved, rank, gpus),
@@ -134,18 +134,27 @@ def _rank(resolved: Resolved, rank: ResolvedRank) -> Rank:
     )
 
 
+def _ports(resolved: Resolved, rank: int) -> tuple[int, ...]:
+    """What a rank listens on: the API, and where the others come to it."""
+    engine, is_head = resolved.engine, rank == 0
+    serves = is_head or not engine.only_head_serves
+    meets = len(resolved.ranks) > 1 and is_head is not engine.workers_lend
+    ports = (resolved.port if serves else None, resolved.rendezvous_port if meets else None)
+    return tuple(port for port in ports if port)
+
+
 def _container(resolved: Resolved, rank: ResolvedRank, gpus: int) -> Container:
     recipe, hardware = resolved.recipe, resolved.hardware
     arch = architecture(rank.node, hardware)
     late = {one.name: one.late for one in rank.env if one.late is not None}
-    entrypoint = resolved.engine.command if rank.entrypoint is None else rank.entrypoint
+    process = resolved.engine.process(_world(resolved, rank))
     return Container(
         name=f"{resolved.id}-rank{rank.rank}",
         image=resolved.image.reference,
         platform=f"linux/{arch}" if arch else None,
         enter=ENTER if rank.is_entered(recipe.secrets) else None,
-        entrypoint=entrypoint,
-        command=(*rank.args, *resolved.engine.arguments(_world(resolved, rank))),
+        entrypoint=process.entrypoint,
+        command=process.command,
         env={one.name: one.value for one in rank.env if one.late is None},
         late_env=late,
         secrets=recipe.secrets,
@@ -173,17 +182,31 @@ def _world(resolved: Resolved, rank: ResolvedRank) -> World:
     paths = model_paths(resolved.models, rank.staging)
     return World(
         rank=rank.rank,
-        nnodes=len(resolved.ranks),
+        addresses=tuple(one.node.meeting_address for one in resolved.ranks),
         model=paths.get(main.id, main.repo) if main else None,
         listen=recipe.listen,
         port=resolved.port,
-        meeting=resolved.ranks[0].node.meeting_address,
         rendezvous_port=resolved.rendezvous_port,
         tensor=recipe.tensor_parallel_size,
         pipeline=recipe.pipeline_parallel_size,
         data=recipe.data_parallel_size,
         backend=recipe.distributed_backend,
+        entrypoint=resolved.engine.command if rank.entrypoint is None else rank.entrypoint,
+        wrapped=rank.entrypoint is not None,
+        args=rank.args,
+        differing=_differing(resolved) if recipe.distributed_backend == "ray" else (),
     )
+
+
+def _differing(resolved: Resolved) -> tuple[str, ...]:
+    """Variables that not every rank has with the same value, those among them that are found on the node."""
+    found = {(one.name, one.value) for one in resolved.ranks[0].env}
+    others = [{(one.name, one.value) for one in rank.env} for rank in resolved.ranks[1:]]
+    names = {name for other in others for name, _ in found ^ other}
+    names |= {one.name for rank in resolved.ranks for one in rank.env if one.late is not None}
+    if any(rank.gid_index == "auto" for rank in resolved.ranks):
+        names.add(GID_VARIABLE)
+    return tuple(sorted(names))
 
 
 def _labels(resolved: Resolved, rank: ResolvedRank) -> dict[str, str]:

@@ -53,6 +53,8 @@ def _addresses(cluster: ClusterFile, nodes: Sequence[Node]) -> Iterable[Finding]
 def _ports(file: RecipeFile, engine: Engine) -> Iterable[Finding]:
     """The API and the rendezvous cannot both listen on one port of the head."""
     port, meeting = ports(file, engine)
+    if engine.workers_lend:
+        return  # each on another node
     if file.recipe.required_nodes > 1 and port is not None and port == meeting:
         key = "rendezvous_port" if file.recipe.rendezvous_port else "port"
         message = f"the API and the rendezvous of the ranks both use port {port} of the head"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:  # a clean lint must not import what reads locks
 def check_keys(file: RecipeFile, engine: Engine, carried: Carried) -> list[Finding]:
     """Everything that can be said of the recipe without a node."""
     entered = bool(file.recipe.secrets or file.recipe.asserts or file.recipe.staging)
-    found = [*_backend(file, engine), *_healthcheck(file, engine), *check_rows(file), *_hashes(file, carried)]
-    return [*found, *unknown_command(file, engine, entered)]
+    found = [*_backend(file, engine), *_objections(file, engine), *_healthcheck(file, engine)]
+    return [*found, *check_rows(file), *_hashes(file, carried), *unknown_command(file, engine, entered)]
 
 
 def unknown_command(file: RecipeFile, engine: Engine, entered: bool) -> Iterator[Finding]:
@@ -33,9 +33,24 @@ def unknown_command(file: RecipeFile, engine: Engine, entered: bool) -> Iterator
 def _backend(file: RecipeFile, engine: Engine) -> Iterator[Finding]:
     backend = file.recipe.distributed_backend
     if file.recipe.required_nodes > 1 and engine.name != "custom" and backend not in engine.backends:
+        if not engine.backends:
+            message = f"engine `{engine.name}` runs on one node here"
+            help = 'write `required_nodes = 1`, or the whole command with `engine = "custom"`'
+            yield finding("RCC517", message, file.place(("required_nodes",)), help=help)
+            return
         listed = " or ".join(f"`{one}`" for one in engine.backends)
         message = f"engine `{engine.name}` does not span nodes by `{backend}`"
         yield finding("RCC205", message, file.place(("distributed_backend",)), help=f"it does by {listed}")
+
+
+def _objections(file: RecipeFile, engine: Engine) -> Iterator[Finding]:
+    """RCC517: what the engine itself cannot do."""
+    for key in engine.unused:
+        if file.has(key) and getattr(file.recipe, key) != 1:
+            message = f"engine `{engine.name}` has no use for `{key}`"
+            yield finding("RCC517", message, file.place((key,)), help="remove it")
+    for one in engine.objections(file.recipe):
+        yield finding("RCC517", one.message, file.place(one.path), help=one.help)
 
 
 def _healthcheck(file: RecipeFile, engine: Engine) -> Iterator[Finding]:

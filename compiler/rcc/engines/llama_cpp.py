@@ -1,0 +1,37 @@
+"""llama.cpp: `llama-server` on the head, which spreads the layers over the `rpc-server` of every further rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rcc.engines.load import load
+from rcc.engines.model import Objection, Process, World
+from rcc.recipe.model import Recipe
+
+_MODEL_FLAGS = ("-m", "--model")
+
+
+def process(world: World) -> Process:
+    """The recipe's arguments are the head's alone: a worker knows its address and nothing of the model."""
+    if world.rank:
+        words = ["--host", str(world.addresses[world.rank]), "--port", str(world.rendezvous_port)]
+        return Process(world.entrypoint if world.wrapped else ("rpc-server",), tuple(words))
+    words = [] if _names_a_file(world.args) else ["--model", str(world.model)]
+    if world.nnodes > 1:
+        words += ["--rpc", ",".join(f"{address}:{world.rendezvous_port}" for address in world.addresses[1:])]
+    return Process(world.entrypoint, (*world.args, *words, "--host", world.listen, "--port", str(world.port)))
+
+
+def objections(recipe: Recipe) -> Iterator[Objection]:
+    """It loads one file: a model that is a path may be one, a repository is a folder of them."""
+    if recipe.model and not recipe.model.startswith("/") and not _names_a_file([raw.text for raw in recipe.args]):
+        message = f"`{recipe.model}` is a repository, and `llama-server` loads one file"
+        help = 'name the file: `args = ["--model", "{{ model.path }}/….gguf"]`'
+        yield Objection(("model",), message, help)
+
+
+def _names_a_file(args: tuple[str, ...] | list[str]) -> bool:
+    return any(word.partition("=")[0] in _MODEL_FLAGS for word in args)
+
+
+engine = load("llama-cpp", process, objections)

@@ -1,0 +1,71 @@
+"""vLLM: `vllm serve MODEL`. Ranks meet at `--master-addr`, or Ray joins the nodes and the head serves for all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from rcc.engines.load import load
+from rcc.engines.model import Objection, Process, World
+from rcc.recipe.model import Recipe
+
+# vLLM gives every worker the head's whole environment, but for the names in this file of its configuration.
+_HEAD = (
+    'mkdir -p "$VLLM_CONFIG_ROOT" && printf %s "$3" >"$VLLM_CONFIG_ROOT/ray_non_carry_over_env_vars.json" && '
+    'ray start --head --port="$1" --node-ip-address="$2" --include-dashboard=false --disable-usage-stats && '
+    'shift 3 && exec "$@"'
+)
+
+
+def process(world: World) -> Process:
+    """A server on the head; on other ranks workers without an API."""
+    if world.nnodes == 1:
+        return _server(world, [])
+    if world.backend == "ray":
+        return _ray_worker(world) if world.rank else _ray_head(world)
+    meeting = ["--nnodes", str(world.nnodes), "--node-rank", str(world.rank)]
+    meeting += ["--master-addr", str(world.addresses[0]), "--master-port", str(world.rendezvous_port)]
+    return _server(world, meeting)
+
+
+def objections(recipe: Recipe) -> Iterator[Objection]:
+    """What Ray rules out: its workers are started by `ray start`, and replicas would all go to the head."""
+    if recipe.required_nodes == 1 or recipe.distributed_backend != "ray":
+        return
+    if recipe.entrypoint:
+        message = "with `ray` the ranks begin with `ray start`, which an entrypoint would replace"
+        help = 'remove it, or write `distributed_backend = "mp"`'
+        yield Objection(("entrypoint",), message, help)
+    if recipe.data_parallel_size > 1:
+        message = "with `ray` data parallelism does not span nodes here"
+        yield Objection(("data_parallel_size",), message, 'write `distributed_backend = "mp"`, which does')
+
+
+def _server(world: World, spanning: list[str]) -> Process:
+    """The model stands where `vllm serve` wants it; a wrapper gets it as a flag, which is found among all others."""
+    own = () if world.wrapped else (str(world.model),)
+    words = ["--model", str(world.model)] if world.wrapped else []
+    words += ["--tensor-parallel-size", str(world.tensor)]
+    if world.pipeline > 1:
+        words += ["--pipeline-parallel-size", str(world.pipeline)]
+    if world.data > 1:
+        words += ["--data-parallel-size", str(world.data)]
+    words += spanning
+    words += ["--headless"] if world.rank else ["--host", world.listen, "--port", str(world.port)]
+    return Process((*world.entrypoint, *own), (*world.args, *words))
+
+
+def _ray_head(world: World) -> Process:
+    """Ray in the background, then the server, which waits until the others have joined."""
+    server = _server(world, ["--distributed-executor-backend", "ray"])
+    before = ("sh", "-c", _HEAD, "ray", str(world.rendezvous_port), str(world.addresses[0]))
+    return Process((*before, json.dumps(world.differing), *server.entrypoint), server.command)
+
+
+def _ray_worker(world: World) -> Process:
+    """It waits for the head, and ends when the head does."""
+    address = ["--address", world.rendezvous, "--node-ip-address", str(world.addresses[world.rank])]
+    return Process(("ray", "start", "--block"), (*address, "--disable-usage-stats"))
+
+
+engine = load("vllm", process, objections)

@@ -1,0 +1,240 @@
+"""What each engine's ranks run, and what an engine refuses."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rcc.engines.flags import flag_table
+from tests.support.cli import call_rcc
+from tests.support.texts import FOUR_NODES, planned, refused
+
+TWO_NODES = """name = "pair"
+hf_cache = "/mnt/nas/hf"
+hardware = "dgx-spark"
+[[nodes]]
+name = "left"
+host = "10.0.0.11"
+fabric = "192.168.200.11"
+env = { MINE = "1", OURS = "1" }
+[[nodes]]
+name = "right"
+host = "10.0.0.12"
+fabric = "192.168.200.12"
+env = { MINE = "2", OURS = "1" }
+"""
+VLLM = """engine = "vllm"
+id = "big"
+docker_image = "localhost/vllm:1"
+model = "org/big"
+required_nodes = 2
+tensor_parallel_size = 2
+"""
+LLAMA = """engine = "llama-cpp"
+id = "big"
+docker_image = "localhost/llama:1"
+model = "/srv/models/big.gguf"
+required_nodes = 2
+"""
+TRTLLM = """engine = "trtllm"
+id = "big"
+docker_image = "localhost/trt:1"
+model = "org/big"
+"""
+RAY = VLLM + 'distributed_backend = "ray"\n'
+# A word that a shell would act on, if one got to read it.
+HOSTILE = "$(touch acted); `touch acted` '\" \\"
+
+
+def words(plan: dict[str, Any], rank: int) -> list[str]:
+    container = plan["ranks"][rank]["container"]
+    return [*container["entrypoint"], *container["command"]]
+
+
+def ports(plan: dict[str, Any]) -> list[list[int]]:
+    return [rank["ports"] for rank in plan["ranks"]]
+
+
+def test_vllm_serves_on_the_head_and_its_workers_have_no_api() -> None:
+    plan = planned(VLLM + 'args = ["--max-model-len", "1024"]\n', TWO_NODES)
+    same = ["vllm", "serve", "org/big", "--max-model-len", "1024", "--tensor-parallel-size", "2", "--nnodes", "2"]
+    meeting = ["--master-addr", "192.168.200.11", "--master-port", "29501"]
+
+    assert words(plan, 0) == [*same, "--node-rank", "0", *meeting, "--host", "0.0.0.0", "--port", "8000"]
+    assert words(plan, 1) == [*same, "--node-rank", "1", *meeting, "--headless"]
+    assert [one["container"]["env"]["VLLM_HOST_IP"] for one in plan["ranks"]] == ["192.168.200.11", "192.168.200.12"]
+    assert ports(plan) == [[8000, 29501], []]
+
+
+def test_vllm_has_every_flag_that_is_appended() -> None:
+    sizes = "tensor_parallel_size = 1\npipeline_parallel_size = 2\ndata_parallel_size = 2\n"
+    recipe = VLLM.replace("tensor_parallel_size = 2\n", sizes).replace("required_nodes = 2", "required_nodes = 4")
+    table = flag_table("vllm")
+    assert table is not None
+
+    for text in (recipe, recipe + 'entrypoint = ["sh", "/x.sh"]\n'):
+        for rank in planned(text, FOUR_NODES)["ranks"]:
+            appended = rank["container"]["command"]
+            parsed = table.parse(appended)
+            assert all(one.flag and one.spelled in one.flag.spellings for one in parsed), appended
+            assert sum(1 + len(one.values) for one in parsed) == len(appended)
+            assert {"--pipeline-parallel-size", "--data-parallel-size", "--tensor-parallel-size"} <= {*appended}
+
+
+def test_a_wrapper_of_vllm_gets_the_model_as_a_flag() -> None:
+    (rank,) = planned(
+        VLLM.replace("_nodes = 2", "_nodes = 1").replace("size = 2", "size = 1")
+        + 'entrypoint = ["sh", "/x.sh"]\nargs = ["--seed", "1"]\n',
+        TWO_NODES,
+    )["ranks"]
+
+    assert rank["container"]["entrypoint"] == ["sh", "/x.sh"]
+    assert rank["container"]["command"] == [
+        *("--seed", "1", "--model", "org/big", "--tensor-parallel-size", "1", "--host", "0.0.0.0", "--port", "8000")
+    ]
+
+
+def start(argv: list[str], folder: Path, ray: int = 0) -> tuple[int, list[list[str]]]:
+    """Runs a rank in a shell that finds programs `ray`, which ends with a status, and `vllm`; what they were given."""
+    programs, calls = folder / "programs", folder / "calls"
+    programs.mkdir()
+    for name, status in (("ray", ray), ("vllm", 0)):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nprintf "%s\\0" {name} "$@" "" >>{calls}\nexit {status}\n')
+        program.chmod(0o755)
+    env = {"PATH": f"{programs}:{os.environ['PATH']}", "VLLM_CONFIG_ROOT": str(folder / "config root")}
+    ran = subprocess.run(argv, cwd=folder, env=env, check=False)
+    return ran.returncode, [one.split("\0") for one in calls.read_text().removesuffix("\0\0").split("\0\0")]
+
+
+def test_over_ray_the_head_starts_a_cluster_and_then_the_server(tmp_path: Path) -> None:
+    plan = planned(f"{RAY}args = ['--seed', '''{HOSTILE}''']\n", TWO_NODES)
+
+    status, (ray, vllm) = start(words(plan, 0), tmp_path)
+
+    assert status == 0
+    assert ray == [
+        *("ray", "start", "--head", "--port=29501", "--node-ip-address=192.168.200.11"),
+        *("--include-dashboard=false", "--disable-usage-stats"),
+    ]
+    assert vllm == [
+        *("vllm", "serve", "org/big", "--seed", HOSTILE, "--tensor-parallel-size", "2"),
+        *("--distributed-executor-backend", "ray", "--host", "0.0.0.0", "--port", "8000"),
+    ]
+    assert words(plan, 1) == [
+        *("ray", "start", "--block", "--address", "192.168.200.11:29501"),
+        *("--node-ip-address", "192.168.200.12", "--disable-usage-stats"),
+    ]
+    assert ports(plan) == [[8000, 29501], []]
+    assert not (tmp_path / "acted").exists()
+
+
+def test_over_ray_no_worker_gets_what_the_head_has_of_its_own(tmp_path: Path) -> None:
+    profile = '[nccl.x]\nNCCL_IB_HCA = "mlx5_0"\nNCCL_NET = "IB"\n'
+    recipe = RAY + '[env]\nLATE = "{{ node.gid_index }}"\nNAME = "{{ node.name }}"\nSAME = "{{ head.host }}"\n'
+
+    start(words(planned(recipe, TWO_NODES + profile), 0), tmp_path)
+
+    left_alone = json.loads((tmp_path / "config root" / "ray_non_carry_over_env_vars.json").read_text())
+    assert left_alone == ["LATE", "MINE", "NAME", "NCCL_IB_GID_INDEX", "NODE_RANK", "VLLM_HOST_IP"]
+
+
+def test_over_ray_no_server_starts_without_a_cluster(tmp_path: Path) -> None:
+    status, calls = start(words(planned(RAY, TWO_NODES), 0), tmp_path, ray=3)
+
+    assert status == 3
+    assert [name for name, *_ in calls] == ["ray"]
+
+
+def test_llama_cpp_serves_from_the_head_on_the_workers_gpus() -> None:
+    plan = planned(LLAMA + 'args = ["--ctx-size", "4096"]\n', TWO_NODES)
+
+    assert words(plan, 0) == [
+        *("llama-server", "--ctx-size", "4096", "--model", "/rcc/models/model"),
+        *("--rpc", "192.168.200.12:50052", "--host", "0.0.0.0", "--port", "8080"),
+    ]
+    assert words(plan, 1) == ["rpc-server", "--host", "192.168.200.12", "--port", "50052"]
+    assert ports(plan) == [[8080], [50052]]
+    assert planned(LLAMA + "port = 50052\n", TWO_NODES)
+
+
+def test_a_wrapper_of_llama_cpp_gets_the_flags_of_its_rank() -> None:
+    plan = planned(LLAMA + 'entrypoint = ["sh", "/x.sh"]\n', TWO_NODES)
+
+    assert words(plan, 1) == ["sh", "/x.sh", "--host", "192.168.200.12", "--port", "50052"]
+    assert words(plan, 0)[:4] == ["sh", "/x.sh", "--model", "/rcc/models/model"]
+
+
+@pytest.mark.parametrize("written", ["'-m', '{{ model.path }}/b.gguf'", "'--model={{ model.path }}/b.gguf'"])
+def test_llama_cpp_loads_the_file_that_the_recipe_names(written: str) -> None:
+    plan = planned(LLAMA.replace("required_nodes = 2\n", "") + f"args = [{written}]\n", TWO_NODES)
+
+    assert words(plan, 0)[1:] == [
+        *written.replace("{{ model.path }}", "/rcc/models/model").replace("'", "").split(", "),
+        *("--host", "0.0.0.0", "--port", "8080"),
+    ]
+
+
+def test_trtllm_gets_the_model_before_its_flags() -> None:
+    sizes = "tensor_parallel_size = 2\npipeline_parallel_size = 2\n"
+    cluster = TWO_NODES.replace('name = "left"', 'name = "left"\ngpus = 4')
+    plan = planned(f"{TRTLLM}{sizes}args = ['--backend', 'pytorch']\n", cluster)
+
+    flags = ["--tp_size", "2", "--pp_size", "2", "--host", "0.0.0.0", "--port", "8000"]
+    assert words(plan, 0) == ["trtllm-serve", "org/big", "--backend", "pytorch", *flags]
+    wrapped = planned(f"{TRTLLM}{sizes}entrypoint = ['x']\n", cluster)
+    assert words(wrapped, 0) == ["x", "org/big", *flags]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "expected"),
+    [
+        (
+            RAY + 'entrypoint = ["x"]\n',
+            "RCC517 8:14 with `ray` the ranks begin with `ray start`, which an entrypoint would replace",
+        ),
+        (
+            RAY.replace("tensor", "data"),
+            "RCC517 6:22 with `ray` data parallelism does not span nodes here",
+        ),
+        (VLLM + 'args = ["-tp=2"]\n', "RCC501 7:10 `-tp` is set by the compiler, from `tensor_parallel_size`"),
+        (VLLM + 'args = ["--headless"]\n', "RCC501 7:10 `--headless` is set by the compiler, from `required_nodes`"),
+        (
+            LLAMA.replace("/srv/models/big.gguf", "org/big"),
+            "RCC517 4:9 `org/big` is a repository, and `llama-server` loads one file",
+        ),
+        (
+            LLAMA + "tensor_parallel_size = 2\n",
+            "RCC517 6:24 engine `llama-cpp` has no use for `tensor_parallel_size`",
+        ),
+        (LLAMA + 'args = ["--rpc=x"]\n', "RCC501 6:10 `--rpc` is set by the compiler, from `required_nodes`"),
+        (
+            LLAMA + 'distributed_backend = "ray"\n',
+            "RCC205 6:23 engine `llama-cpp` does not span nodes by `ray`",
+        ),
+        (
+            TRTLLM + "required_nodes = 2\ntensor_parallel_size = 2\n",
+            "RCC517 5:18 engine `trtllm` runs on one node here",
+        ),
+        (
+            TRTLLM + 'args = ["--tp_size", "1"]\n',
+            "RCC501 5:10 `--tp_size` is set by the compiler, from `tensor_parallel_size`",
+        ),
+    ],
+)
+def test_what_an_engine_cannot_do_is_refused_by_build_and_lint(recipe: str, expected: str, tmp_path: Path) -> None:
+    assert refused(recipe, TWO_NODES) == [expected]
+
+    (tmp_path / "x.recipe.toml").write_text(recipe)
+    linted = call_rcc("lint", "--format", "concise", "--select", expected[:6], "x.recipe.toml", cwd=tmp_path)
+    code, place, message = expected.split(" ", 2)
+    assert linted.out.splitlines()[0] == f"x.recipe.toml:{place}: error[{code}] {message}"
+    assert linted.code == 1
+
+
+def test_engines_with_gpus_want_all_of_them() -> None:
+    assert [line.split()[0] for line in refused(VLLM.replace("size = 2", "size = 1"), TWO_NODES)] == ["RCC903"]
+    assert planned(LLAMA, TWO_NODES)

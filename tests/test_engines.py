@@ -168,7 +168,7 @@ def test_a_wrapper_of_llama_cpp_gets_the_flags_of_its_rank() -> None:
     assert words(plan, 0)[:4] == ["sh", "/x.sh", "--model", "/rcc/models/model"]
 
 
-@pytest.mark.parametrize("written", ["'-m', '{{ model.path }}/b.gguf'", "'--model={{ model.path }}/b.gguf'"])
+@pytest.mark.parametrize("written", ["'-m', '{{ model.path }}/b.gguf'", "'--models_dir', '{{ model.path }}'"])
 def test_llama_cpp_loads_the_file_that_the_recipe_names(written: str) -> None:
     plan = planned(LLAMA.replace("required_nodes = 2\n", "") + f"args = [{written}]\n", TWO_NODES)
 

@@ -8,7 +8,8 @@ from rcc.engines.load import load
 from rcc.engines.model import Objection, Process, World
 from rcc.recipe.model import Recipe
 
-_MODEL_FLAGS = ("-m", "--model")
+# It takes no `=` between a flag and its value, and reads `_` as `-`.
+_MODEL_FLAGS = frozenset(("-m", "--model", "--models-dir", "--models-preset"))
 
 
 def process(world: World) -> Process:
@@ -31,7 +32,7 @@ def objections(recipe: Recipe) -> Iterator[Objection]:
 
 
 def _names_a_file(args: tuple[str, ...] | list[str]) -> bool:
-    return any(word.partition("=")[0] in _MODEL_FLAGS for word in args)
+    return any(word.replace("_", "-") in _MODEL_FLAGS for word in args)
 
 
 engine = load("llama-cpp", process, objections)

@@ -503,6 +503,33 @@ def test_where_only_the_head_reaches_its_address_the_head_is_asked(cluster: Clus
     assert f"serves, but http://127.0.0.99:{cluster.port}/health does not answer this machine" in up.stderr
 
 
+def test_a_head_that_begins_to_serve_between_two_questions_answers_here(cluster: Cluster, tmp_path: Path) -> None:
+    """The operator's `curl` fails until the head itself has said that it serves."""
+    programs, said = tmp_path / "programs", tmp_path / "said"
+    programs.mkdir()
+    curl = programs / "curl"
+    curl.write_text(f'#!/bin/sh\n[ -e {said} ] || exit 22\nexec {shutil.which("curl")} "$@"\n')
+    curl.chmod(0o755)
+    script = f"{tmp_path}/script.$$"
+    asked = f"""case "$*" in *'exec sh -s'*)
+        cat >{script}
+        {cluster.ssh.ssh} "$@" <{script} || exit
+        grep -q "^set -- 'health'" {script} && touch {said}
+        exit 0 ;; esac"""
+    check = Healthcheck(
+        cluster.port, "/health", interval=1, timeout=5, retries=1, start_period=30, address="127.0.0.11"
+    )
+    plan = with_container(group(cluster), healthcheck=check)
+    plan = replace(plan, group=replace(plan.group, health=GroupHealth(0, "127.0.0.11", check)))
+    path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+
+    up = cluster(cluster.build("one", plan), "up", env={**breaking_ssh(cluster, asked), **path})
+
+    assert up.returncode == 0, up.stderr
+    assert said.exists()
+    assert f"serves at http://127.0.0.11:{cluster.port}/\n" in up.stderr
+
+
 def test_a_word_too_many_costs_nothing(cluster: Cluster) -> None:
     build = cluster.build("one", group(cluster))
     assert cluster(build, "up").returncode == 0

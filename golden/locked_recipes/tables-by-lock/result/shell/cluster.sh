@@ -287,14 +287,17 @@ record_here() {
     cat "$work/own" >"$HOME/.rcc/$id/nodes"
 }
 
-# One question to the head: from here, and where that fails, by the head itself.
+# One question to the head: from here, and where that fails, by the head itself. It may begin to serve in between, so
+# that it does not answer here is said only of a head that did before.
 served() {
-    if answers_here 2>/dev/null; then
-        at=" at ${url%"${url#*://*/}"}"
-    else
+    answers_here 2>/dev/null || {
+        run "$head" health >/dev/null 2>&1 || return
+        answers_here 2>/dev/null
+    } || {
         at=${url:+", but $url does not answer this machine"}
-        run "$head" health >/dev/null 2>&1
-    fi
+        return 0
+    }
+    at=" at ${url%"${url#*://*/}"}"
 }
 
 answers_here() {

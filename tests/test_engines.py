@@ -97,6 +97,21 @@ def test_a_wrapper_of_vllm_gets_the_model_as_a_flag() -> None:
     ]
 
 
+@pytest.mark.parametrize("written", ["'--api-server-count', '4'", "'--api_server_count=4'", "'-asc', '4'"])
+def test_a_worker_of_vllm_has_no_process_for_the_api(written: str) -> None:
+    """vLLM refuses `--headless` with a count over 0, and of two counts takes the last."""
+    plan = planned(f"{VLLM}args = [{written}]\n", TWO_NODES)
+    table = flag_table("vllm")
+    assert table is not None
+
+    counts = [
+        [value.text for one in table.parse(words(plan, rank)) if one.flag and one.flag.name == "--api-server-count"
+         for value in one.values]
+        for rank in (0, 1)
+    ]  # fmt: skip
+    assert counts == [["4"], ["4", "0"]]
+
+
 def start(argv: list[str], folder: Path, ray: int = 0) -> tuple[int, list[list[str]]]:
     """Runs a rank in a shell that finds programs `ray`, which ends with a status, and `vllm`; what they were given."""
     programs, calls = folder / "programs", folder / "calls"
@@ -200,6 +215,10 @@ def test_trtllm_gets_the_model_before_its_flags() -> None:
             RAY.replace("tensor", "data"),
             "RCC517 6:22 with `ray` data parallelism does not span nodes here",
         ),
+        (
+            VLLM + 'args = ["--seed", "1", "--data_parallel_hybrid_lb"]\n',
+            "RCC517 7:24 `--data-parallel-hybrid-lb` wants an API on each node, and the head alone has one here",
+        ),
         (VLLM + 'args = ["-tp=2"]\n', "RCC501 7:10 `-tp` is set by the compiler, from `tensor_parallel_size`"),
         (VLLM + 'args = ["--headless"]\n', "RCC501 7:10 `--headless` is set by the compiler, from `required_nodes`"),
         (
@@ -233,6 +252,13 @@ def test_what_an_engine_cannot_do_is_refused_by_build_and_lint(recipe: str, expe
     code, place, message = expected.split(" ", 2)
     assert linted.out.splitlines()[0] == f"x.recipe.toml:{place}: error[{code}] {message}"
     assert linted.code == 1
+
+
+def test_llama_cpp_takes_no_ipv6_address() -> None:
+    assert refused(LLAMA, TWO_NODES.replace("192.168.200.12", "fd00::12")) == [
+        "RCC910 12:10 `llama-cpp` reaches no node by `fd00::12`, an IPv6 address"
+    ]
+    assert planned(VLLM, TWO_NODES.replace("192.168.200.1", "fd00::1"))
 
 
 def test_engines_with_gpus_want_all_of_them() -> None:

@@ -104,6 +104,10 @@ class FlagTable:
         """The arguments as the engine's parser divides them; a flag that lacks its value has no `values`."""
         return tuple(self._occurrences(args))
 
+    def index(self, args: Sequence[str], flag: str) -> int | None:
+        """The argument that sets a flag first, by any spelling of it."""
+        return next((one.index for one in self.parse(args) if one.flag and flag in one.flag.spellings), None)
+
     def _occurrences(self, args: Sequence[str]) -> Iterator[Occurrence]:
         index, end = 0, args.index("--") if "--" in args else len(args)
         read = [self._read(arg) for arg in args[:end]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from rcc.engines.flags import flag_table
 from rcc.engines.load import load
 from rcc.engines.model import Objection, Process, World
 from rcc.recipe.model import Recipe
@@ -14,6 +15,14 @@ _HEAD = (
     'mkdir -p "$VLLM_CONFIG_ROOT" && printf %s "$3" >"$VLLM_CONFIG_ROOT/ray_non_carry_over_env_vars.json" && '
     'ray start --head --port="$1" --node-ip-address="$2" --include-dashboard=false --disable-usage-stats && '
     'shift 3 && exec "$@"'
+)
+
+
+_AN_API_ON_EACH = (
+    "--data-parallel-external-lb",
+    "--data-parallel-hybrid-lb",
+    "--data-parallel-multi-port-external-lb",
+    "--grpc",
 )
 
 
@@ -29,8 +38,15 @@ def process(world: World) -> Process:
 
 
 def objections(recipe: Recipe) -> Iterator[Objection]:
-    """What Ray rules out: its workers are started by `ray start`, and replicas would all go to the head."""
-    if recipe.required_nodes == 1 or recipe.distributed_backend != "ray":
+    """Several APIs, and what Ray rules out: its workers are started by `ray start`, replicas would go to the head."""
+    if recipe.required_nodes == 1:
+        return
+    for flag in _AN_API_ON_EACH:
+        index = _index([raw.text for raw in recipe.args], flag)
+        if index is not None:
+            message = f"`{flag}` wants an API on each node, and the head alone has one here"
+            yield Objection(("args", index), message, "remove it, or serve each node by a recipe of one node")
+    if recipe.distributed_backend != "ray":
         return
     if recipe.entrypoint:
         message = "with `ray` the ranks begin with `ray start`, which an entrypoint would replace"
@@ -51,8 +67,18 @@ def _server(world: World, spanning: list[str]) -> Process:
     if world.data > 1:
         words += ["--data-parallel-size", str(world.data)]
     words += spanning
-    words += ["--headless"] if world.rank else ["--host", world.listen, "--port", str(world.port)]
+    words += _without_api(world.args) if world.rank else ["--host", world.listen, "--port", str(world.port)]
     return Process((*world.entrypoint, *own), (*world.args, *words))
+
+
+def _without_api(args: tuple[str, ...]) -> list[str]:
+    """How many processes serve the API is the head's: a worker that is told of one refuses to start."""
+    return ["--headless", *([] if _index(args, "--api-server-count") is None else ["--api-server-count", "0"])]
+
+
+def _index(args: Sequence[str], flag: str) -> int | None:
+    table = flag_table("vllm")
+    return table.index(args, flag) if table else None
 
 
 def _ray_head(world: World) -> Process:

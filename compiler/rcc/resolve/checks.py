@@ -16,7 +16,7 @@ def check_world(
     file: RecipeFile, cluster: ClusterFile, nodes: Sequence[Node], hardware: Hardware, engine: Engine
 ) -> list[Finding]:
     """Sizes, addresses and ports of the group."""
-    return [*_sizes(file, nodes, hardware, engine), *_addresses(cluster, nodes), *_ports(file, engine)]
+    return [*_sizes(file, nodes, hardware, engine), *_addresses(cluster, nodes, engine), *_ports(file, engine)]
 
 
 def _sizes(file: RecipeFile, nodes: Sequence[Node], hardware: Hardware, engine: Engine) -> Iterable[Finding]:
@@ -37,17 +37,20 @@ def _sizes(file: RecipeFile, nodes: Sequence[Node], hardware: Hardware, engine: 
 
 def _sets(file: RecipeFile, flag: str) -> bool:
     table = flag_table(file.recipe.engine)
-    words = [raw.text for raw in file.recipe.args]
-    return table is not None and any(one.flag and flag in one.flag.spellings for one in table.parse(words))
+    return table is not None and table.index([raw.text for raw in file.recipe.args], flag) is not None
 
 
-def _addresses(cluster: ClusterFile, nodes: Sequence[Node]) -> Iterable[Finding]:
+def _addresses(cluster: ClusterFile, nodes: Sequence[Node], engine: Engine) -> Iterable[Finding]:
     """Every rank of a group needs an address that the others reach."""
     for node in nodes if len(nodes) > 1 else ():
         if node.meeting_address is None:
             place = cluster.node_place(node)
             message = f"node `{node.name}` has neither `fabric` nor `host`, so the other ranks cannot meet it"
             yield finding("RCC910", message, place, help="add its address on the fabric: `fabric = …`")
+        elif engine.workers_lend and ":" in node.meeting_address:
+            message = f"`{engine.name}` reaches no node by `{node.meeting_address}`, an IPv6 address"
+            place = cluster.node_place(node, "fabric" if node.fabric else "host")
+            yield finding("RCC910", message, place, help="write its IPv4 address or its name as `fabric`")
 
 
 def _ports(file: RecipeFile, engine: Engine) -> Iterable[Finding]:

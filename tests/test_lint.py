@@ -251,6 +251,32 @@ def test_a_comment_silences_its_line_or_the_next(folder: Path) -> None:
     assert told("port = 1 # rcc: ignore[RCC912] needs a cluster\n") == [], "not looked for, so not unused"
 
 
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# rcc: ignore RCC411 kept as it came",
+        "# rcc: ignore(RCC411) kept as it came",
+        "# rcc: ignore[RCC411 kept as it came",
+        "# rcc:ignore",
+        "# RCC: ignore[RCC411] kept as it came",
+        "# rcc ignore[RCC411] kept as it came",
+        "# rcc: disable=RCC411",
+        "# noqa: RCC411",
+    ],
+)
+def test_a_comment_that_is_meant_to_silence_and_does_not_is_told(comment: str, folder: Path) -> None:
+    (folder / "x.recipe.toml").write_text(completed(f'[env]\n{comment}\nNCCL_IB_DISABLE = "true"\n'))
+
+    assert codes(folder, "x.recipe.toml") == ["RCC008", "RCC411"]
+
+
+@pytest.mark.parametrize("comment", ["# rcc: see rcc ignore in the manual", "# rcc ignores this", "# rcc makes this"])
+def test_a_comment_that_speaks_of_rcc_is_a_comment(comment: str, folder: Path) -> None:
+    (folder / "x.recipe.toml").write_text(completed(f"{comment}\nport = 8000\n"))
+
+    assert codes(folder, "x.recipe.toml") == []
+
+
 @pytest.mark.parametrize("quotes", ['"""', "'''"])
 def test_the_comments_around_a_long_string_count_for_all_of_its_lines(quotes: str, folder: Path) -> None:
     text = f"{quotes}\na {{{{hff}}}}\nb{quotes}"

@@ -15,8 +15,10 @@ from rcc.lint.settings import NEVER
 from rcc.source import Place, Source, Span
 from rcc.syntax.scan import comments, long_strings
 
-_MARK = "rcc:"
 _COMMENT = re.compile(r"#\s*rcc:\s*ignore\[([^\]]*)\]\s*(.*)")
+_MEANT = re.compile(
+    r"#\s*rcc(?::\s*(?:ignore|disable|allow|noqa)\b|\s+(?:ignore|disable|allow|noqa)\W+RCC\d)|#\s*noqa:\s*RCC\d", re.I
+)
 
 
 class _Suppression:
@@ -42,17 +44,25 @@ def silenced(findings: Iterable[Finding], sources: Mapping[str, Source], own: st
 
     `sources` are the texts that comments count in, by name; `checked` are the codes that this run could have found.
     """
-    by_line = {
-        (name, one.line): one
-        for name, source in sources.items()
-        if _MARK in source.text
-        for one in _suppressions(source)
-    }
-    long = {name: tuple(_lines_of_strings(source)) for name, source in sources.items() if _MARK in source.text}
+    by_line = {(name, one.line): one for name, source in sources.items() for one in _suppressions(source)}
+    long = {name: tuple(_lines_of_strings(source)) for name, source in sources.items()}
     left = [one for one in findings if not _is_silenced(one, by_line, long)]
     own_comments = (one for (name, _), one in by_line.items() if name == own)
     left.extend(first_ones(complaint for one in own_comments for complaint in _complaints(one, checked)))
+    if own in sources:
+        left.extend(first_ones(_misspelt(sources[own])))
     return tuple(left)
+
+
+def _misspelt(source: Source) -> Iterator[Finding]:
+    """Comments that are meant to silence something and are not read."""
+    for span in comments(source.text):
+        text = source.text[span.start : span.end]
+        if _MEANT.match(text) and not _COMMENT.match(text):
+            help = "write `# rcc: ignore[RCC601]`, with the code that it is about and a reason behind it"
+            yield finding(
+                "RCC008", "the comment is written in another way than is read", Place(source, span), help=help
+            )
 
 
 def _suppressions(source: Source) -> list[_Suppression]:

@@ -322,6 +322,13 @@ def test_secrets_are_found_and_never_shown(tmp_path: Path) -> None:
         'MODEL_KEY = "/rcc/cache/model/key/2026"',
         'SECRET = "{{ vars.secret_name_2026_x }}"',
         'SORT_KEY = "aaaaaaaaaaaaaaaa1111"',
+        'HTTP_PROXY = "http://proxy:3128"',
+        'HTTP_PROXY = "http://user:password@proxy:3128"',
+        'HTTP_PROXY = "http://user:<password>@proxy:3128"',
+        'HTTP_PROXY = "http://user:$PASSWORD@proxy:3128"',
+        'HTTP_PROXY = "http://user:{{ vars.password }}@proxy:3128"',
+        'HTTP_PROXY = "http://user@proxy:3128/a:b@c"',
+        'ENDPOINT = "http://10.0.0.11:8000/v1?user=a@b"',
     ],
 )
 def test_what_only_looks_like_a_secret_is_none(tmp_path: Path, text: str) -> None:

@@ -10,6 +10,7 @@ from tests.support.pages import completed
 HF = "hf_aB3dE6gH9jaB3dE6gH9jaB3dE6gH9jaB3dE6"
 API = "sk-proj-abc123def456ghi789jkl0"
 BY_NAME = "q7Zr5tXw2LbM7vKd0sHy"
+PASSWORD = "Tr0ub4dor&3-horse"
 FORMS = ("full", "concise", "json", "github", "sarif")
 KEY_BODY = "MIIEpAIBAAKCAQEA7bq"
 FILES = [
@@ -23,6 +24,7 @@ FILES = [
     (f'args = ["--log-requests-level", "{"x" * 30} {HF}"]', "RCC507", HF),
     (f'args = ["{{{{{HF}}}}}"]', "RCC302", HF),
     (f'[env]\nNCCL_DEBUG = "{HF}"', "RCC418", HF),
+    (f'[env]\nNCCL_DEBUG = "http://me:{PASSWORD}@proxy:3128"', "RCC418", PASSWORD),
     (f'[env]\nAPI_TOKEN = "{BY_NAME}"\nNCCL_DEBUG = "{BY_NAME}"', "RCC418", BY_NAME),
     (f'port = "x" # API_TOKEN = "{BY_NAME}"', "RCC202", BY_NAME),
     (f"[env]\nAPI_TOKEN = {BY_NAME}", "RCC003", BY_NAME),

@@ -71,6 +71,7 @@ SHAPES: dict[str, Make] = {
     "bad variable names": filled(lambda n: f'"{n} " = ""\n', "[env]\n"),
     "wrong types": filled(lambda n: f"A{n} = {n}\n", "[env]\n"),
     "tokens": filled(lambda n: f'A{n} = "hf_abcdefghijklmnopqrstuvwxyz{n:08}"\n', "[env]\n"),
+    "almost passwords": filled(lambda n: "://a:b", '[env]\nA = "', '"\n'),
     "almost tokens": filled(lambda n: "eyJ-", '[env]\nA = "', '"\n'),
     "passwords": filled(lambda n: f'A{n}_TOKEN = "x1y2z3w4v5u6t7s8r9q{n}"\n', "[env]\n"),
     "a long list": filled(lambda n: "a, ", '[env]\nNCCL_IB_HCA = "', '"\n'),

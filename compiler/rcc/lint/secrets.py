@@ -25,6 +25,10 @@ _TOKENS = (
     ("eyJ", "a signed token", r"[A-Za-z0-9_-]{10,}+\.eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{10,}"),
     ("-----BEGIN", "a private key", r" (?:[A-Z]+ )*PRIVATE KEY-----"),
 )
+# `https://user:password@host`, where the password is neither a template or variable nor a word that stands for one.
+_IN_ADDRESS = re.compile(
+    r"://[^\s/@:\"'?#]*:(?!(?:pass|passwd|password|secret|x+|\*+|\.+|<[^>]*>)@)([^\s/@\"'?#{$<]+)@", re.IGNORECASE
+)
 _WORD = re.compile(r"[A-Za-z0-9_-]")
 _NAMES = ("token", "secret", "password", "passwd", "key")
 _DASHES = 2
@@ -52,6 +56,8 @@ def by_form(text: str) -> Iterator[tuple[Span, str]]:
             if match:
                 yield Span(at, match.end()), what
             at = text.find(start, match.end() if match else end)
+    if "://" in text and "@" in text:
+        yield from ((Span(*match.span(1)), "a password") for match in _IN_ADDRESS.finditer(text))
 
 
 def _begins(text: str, at: int) -> bool:

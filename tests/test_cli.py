@@ -343,3 +343,33 @@ def test_the_lock_is_the_one_beside_the_recipe(project: Path) -> None:
     assert "recipe.lock" not in call_rcc("plan", "a.recipe.toml", cwd=project).err
     (project / "a.recipe.lock").write_text("<<<<<<< HEAD\n")
     assert "a.recipe.lock:1:1" in call_rcc("plan", "a.recipe.toml", cwd=project).err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["lint", "x.recipe.toml"],
+        ["lint", "."],
+        ["fmt", "x.recipe.toml"],
+        ["build", "x.recipe.toml"],
+        ["lint", "locked.recipe.toml"],
+        ["lock", "--check", "locked.recipe.toml"],
+        ["diff", "locked.recipe.lock", "locked.recipe.lock"],
+        ["build", "locked.recipe.toml", "-c", "pipe.toml"],
+    ],
+)
+def test_nobody_is_waited_for_at_a_pipe(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "locked.recipe.toml").write_text('engine = "custom"\ndocker_image = "localhost/x:1"\n')
+    for name in ("x.recipe.toml", "locked.recipe.lock", "pipe.toml"):
+        os.mkfifo(tmp_path / name)
+
+    ran = run_rcc(*words, cwd=tmp_path)
+
+    assert ran.code == 2
+    assert "not a regular file" in ran.text
+
+
+def test_a_pipe_of_the_shell_is_read(tmp_path: Path) -> None:
+    ran = run_rcc("lint", "--format", "concise", "/dev/stdin", cwd=tmp_path, stdin=b"engine = 1\n")
+
+    assert "/dev/stdin:1:10: error[RCC202] " in ran.out

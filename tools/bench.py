@@ -43,6 +43,8 @@ def main() -> int:
     for folder in ("compiler", "schema", "targets"):
         compileall.compile_dir(ROOT / folder, quiet=1)
     wanted = sys.argv[1:] or list(PARTS)
+    if not PARTS.keys() >= {*wanted}:
+        raise SystemExit(f"the parts are {', '.join(PARTS)}")
     late = [PARTS[name]() for name in wanted]
     return int(any(late))
 

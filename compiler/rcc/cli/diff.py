@@ -15,6 +15,7 @@ from rcc.cli.discover import RECIPE
 from rcc.cli.options import cluster_option, from_chosen, json_option, plan_options
 from rcc.cli.outcome import OK, USAGE, print_json, refuse, say, show, tell
 from rcc.cli.path_type import PATH
+from rcc.cli.stdin import read_bytes
 from rcc.diagnostic import Finding, Findings, finding, reason
 from rcc.emit.changes import Change, changes, plan_changes
 from rcc.emit.manifest import NAME, Manifest, read_manifest
@@ -127,7 +128,7 @@ def _artifacts(old: Manifest, new: Manifest) -> tuple[Change, ...]:
 
 
 def _locks(a: str, b: str) -> Outcome:
-    (old, of_old), (new, of_new) = (read_lock(name, Path(name).read_bytes()) for name in (a, b))
+    (old, of_old), (new, of_new) = (read_lock(name, read_bytes(name)) for name in (a, b))
     found = (*of_old, *of_new)
     if old is None or new is None:
         return None, found

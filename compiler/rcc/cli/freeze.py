@@ -29,6 +29,7 @@ from rcc.cli.options import (
 from rcc.cli.outcome import print_json, refuse, show, tell
 from rcc.cli.path_type import PATH
 from rcc.cli.settings import REPORTS
+from rcc.cli.stdin import read_bytes
 from rcc.diagnostic import Findings, finding, has_errors, reason
 from rcc.emit import manifest
 from rcc.resolve.model import Options
@@ -82,7 +83,7 @@ def _figures(bench: str | None) -> dict[str, Any] | None:
     if bench is None:
         return None
     try:
-        figures = json.loads(Path(bench).read_bytes())
+        figures = json.loads(read_bytes(bench))
         json.dumps(figures, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         raise click.UsageError(f"`{bench}` is no JSON.") from None

@@ -114,6 +114,7 @@ def told(folder: Path, env: str, *options: str, codes: str = "") -> list[tuple[s
         ('NCCL_IB_HCA = "{{ node.hca }}"\nB12X_ROCE_HCA = "a"', []),
         ('SGLANG_FOO_OF_OUR_OWN = "1"', []),
         ('SGLANG_CACHE_DIRR = "/x"', [("RCC406", "SGLANG_CACHE_DIRR")]),
+        ('SGLANG_HOSTIP = "x"', [("RCC406", "SGLANG_HOSTIP")]),
         ('VLLM_ATENTION_BACKENDS = "x"', []),
         ('"A.B" = "x"', [("RCC405", '"A.B"')]),
         ('HF_HUB_CACHE = "/elsewhere"', [("RCC420", "HF_HUB_CACHE")]),

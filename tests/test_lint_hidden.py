@@ -31,6 +31,10 @@ def codes(found: list[dict[str, Any]]) -> list[str]:
         (OK + '[[extra_mounts]]\nhost = "~/x"\ncontainer = "/x"\n', ["RCC710"]),
         (OK + 'extra_mounts = [{host = "~/x", container = "/x"}, {host = "{{ id }}", container = "/y"}]\n',
          ["RCC306", "RCC710"]),
+        (OK + '[[extra_mounts]]\nhost = "$HOME/x"\ncontainer = "/x"\n', ["RCC701"]),
+        (OK + STAGED + 'src = "/nas/x"\ndst = "data/x"\n', ["RCC306", "RCC805"]),
+        (OK + STAGED + 'src = "nas/x"\ndst = "/data/x"\nserve = true\n', ["RCC306"]),
+        (OK + '[[assert]]\npath = "../x"\ncontains = "y"\n', ["RCC306"]),
         (OK.replace("a/b@", "a/b:{{ x }}@"), ["RCC205"]),
         (OK + 'staging_image = "a/b:<<x>>"\n', ["RCC205"]),
         (OK + '[env]\nNCCL_IB_GID_INDEX = "auto"\n', ["RCC411"]),
@@ -39,6 +43,42 @@ def codes(found: list[dict[str, Any]]) -> list[str]:
 def test_one_slip_is_told_once(tmp_path: Path, text: str, expected: list[str]) -> None:
     (tmp_path / "cluster.toml").write_text(NODES)
     found = [one for one in told(tmp_path, text, "-c", "cluster.toml") if one["severity"] != "info"]
+    assert codes(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (STAGED + 'src = "/nas/x"\ndst = "data/x"\n', ["RCC306"]),
+        (STAGED + 'src = "../x"\ndst = "/data/x"\n', ["RCC306"]),
+        ('[[assert]]\npath = "x"\ncontains = "y"\n', ["RCC306"]),
+    ],
+)
+def test_a_path_that_holds_no_template_is_checked_without_a_cluster(
+    tmp_path: Path, text: str, expected: list[str]
+) -> None:
+    found = [one for one in told(tmp_path, OK + text) if one["severity"] == "error"]
+
+    assert codes(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("/var/run", ["RCC708"]),
+        ("/run/", ["RCC708"]),
+        ("/", ["RCC708"]),
+        ("/run/podman", ["RCC708"]),
+        ("/run/user", []),
+        ("/hub/models--o--n/snapshots", ["RCC706", "RCC707"]),
+        ("/hub/models--o--n/snapshots/", ["RCC706", "RCC707"]),
+        ("/data/my-snapshots", []),
+    ],
+)
+def test_a_folder_around_what_is_told_is_told(tmp_path: Path, host: str, expected: list[str]) -> None:
+    mount = f'[[extra_mounts]]\nhost = "{host}"\ncontainer = "/x"\n'
+    found = [one for one in told(tmp_path, OK + mount) if one["code"] != "RCC605"]
+
     assert codes(found) == expected
 
 

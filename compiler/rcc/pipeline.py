@@ -134,6 +134,8 @@ def read_carried(recipe: RecipeFile, files: Files) -> tuple[dict[str, ResolvedFi
             source = files.carried(folder, mount.host.text)
         except CarriedError as error:
             help = "a relative `host` is a regular file of at most 1 MiB in the recipe's own folder"
+            if "$" in mount.host.text:
+                help = "nothing expands variables here: write the whole path, or a template such as `{{ vars.home }}`"
             message = f"`{mount.host.text}` cannot be carried: {error}"
             found.append(finding("RCC701", message, recipe.place(path), help=help))
             continue

@@ -151,10 +151,11 @@ def flag_table(engine: str) -> FlagTable | None:
 
 @cache
 def known_variables(engine: str) -> frozenset[str]:
-    """The environment variables with the engine's prefix that it reads; none where rcc has no table of them."""
+    """The environment variables with the engine's prefix that it or rcc sets or reads; none where there is no table."""
     if engine not in WITH_TABLES:
         return frozenset()
-    return frozenset(f"{engine.upper()}_{name}" for name in _read("data", f"{engine}.variables").splitlines()[1:])
+    names = (f"{engine.upper()}_{name}" for name in _read("data", f"{engine}.variables").splitlines()[1:])
+    return frozenset((*names, engine_data(engine)["address_variable"]))
 
 
 @cache

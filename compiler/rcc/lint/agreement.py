@@ -36,6 +36,8 @@ def check(context: Context) -> Iterator[Finding]:
     if context.lock is None and context.recipe.staging and context.holds("staging."):
         yield from check_lock_missing(context)
     yield from check_compiler_owned_flag(context)
+    if context.recipe.staging or context.recipe.asserts:
+        yield from check_paths(context)
 
 
 def check_unknown_engine(context: Context) -> Iterator[Finding]:
@@ -109,6 +111,19 @@ def check_compiler_owned_flag(context: Context) -> Iterator[Finding]:
     from rcc.resolve.checks import check_flags
 
     yield from enough(check_flags(context.file, context.owned))
+
+
+def check_paths(context: Context) -> Iterator[Finding]:
+    """RCC306: the resolver's own finding, where no template is to be filled first."""
+    from rcc.recipe.paths import not_absolute
+
+    staged = (raw for block in context.recipe.staging for raw in (block.src, block.dst))
+    for raw in (*staged, *(one.path for one in context.recipe.asserts)):
+        problem = not_absolute(raw.text) if is_plain(raw.text) else None
+        if problem:
+            from rcc.resolve.blocks import no_path
+
+            yield no_path(context.file, raw, raw.text, problem)
 
 
 def check_keys(file: RecipeFile, carried: Carried) -> Findings:

@@ -12,9 +12,12 @@ from rcc.recipe.paths import above, lies_in, normal, not_absolute
 from rcc.recipe.targets import reserved_target, same_targets
 
 # Patterns are compiled where a look at the text shows that they may match.
-_SNAPSHOT = r"(?:[0-9a-f]{40}|\{\{.*\}\}|<<.*>>)/?"
+_SNAPSHOT = r"(?:/(?:[0-9a-f]{40}|\{\{.*\}\}|<<.*>>))?/?"
 _MODEL_CACHE = r"(?:\{\{\s*hf\s*\}\}|<<hf>>)(?:/hub)?/?|.*/(?:huggingface|hub)(?:/hub)?/?|.*/models--[^/]+.*"
 _SOCKETS = ("docker.sock", "podman.sock", "containerd.sock")
+_HOLD_SOCKETS = frozenset(
+    ("/", "/var", *(f"{run}{part}" for run in ("/run", "/var/run") for part in ("", "/containerd", "/podman")))
+)
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -50,15 +53,18 @@ def check_home_path(context: Context, index: int, mount: ExtraMount) -> Iterator
 
 def check_docker_socket(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
     """RCC708: with the socket a container is root on the node."""
-    if mount.host.text.rstrip("/").endswith(_SOCKETS):
+    host = normal(mount.host.text)
+    if host.endswith(_SOCKETS) or host in _HOLD_SOCKETS:
         place = context.place("extra_mounts", index, "host")
         message = "whoever has this socket is root on the node"
+        if host in _HOLD_SOCKETS:
+            message = f"`{host}` holds the daemon's socket, and whoever has that is root on the node"
         yield finding("RCC708", message, place, help="remove the mount: serving a model needs no daemon")
 
 
 def check_snapshot_alone(context: Context, index: int, mount: ExtraMount) -> Iterator[Finding]:
     """RCC707: a snapshot's files are links to `../../blobs`."""
-    _, folder, snapshot = mount.host.text.rpartition("/snapshots/")
+    _, folder, snapshot = mount.host.text.rpartition("/snapshots")
     if folder and re.fullmatch(_SNAPSHOT, snapshot):
         place = context.place("extra_mounts", index, "host")
         message = "a snapshot's files are links to blobs outside it, which lead nowhere in the container"

@@ -15,12 +15,13 @@ from rcc.syntax.document import Document
 _SAID_BETTER = {
     "RCC106": ("RCC004", "RCC103", "RCC105"),
     "RCC108": ("RCC101", "RCC102"),
-    "RCC308": ("RCC411",),
+    "RCC308": ("RCC411", "RCC701"),
     "RCC407": ("RCC401", "RCC411"),
     "RCC411": ("RCC401", "RCC408"),
     "RCC416": ("RCC308", "RCC408"),
     "RCC418": ("RCC308",),
     "RCC611": ("RCC302", "RCC304"),
+    "RCC804": ("RCC306",),
     "RCC805": ("RCC306",),
 }
 # The same for a finding around a place of the other.

@@ -22,11 +22,13 @@ def fill_path(file: RecipeFile, raw: Raw, filler: Filler) -> str:
     before = len(filler.found)
     text = filler.fill(raw)
     if len(filler.found) == before and (problem := not_absolute(text)):
-        filler.found.append(_no_path(file, raw, text, *problem))
+        filler.found.append(no_path(file, raw, text, problem))
     return text.rstrip("/") or "/"
 
 
-def _no_path(file: RecipeFile, raw: Raw, text: str, wanted: str, help: str) -> Finding:
+def no_path(file: RecipeFile, raw: Raw, text: str, problem: tuple[str, str]) -> Finding:
+    """RCC306 or RCC702 for what is no path: `text` is the filled one, `problem` what `not_absolute` says of it."""
+    wanted, help = problem
     filled = "" if text == raw.text else f", once its templates are filled: `{shown(text)}`"
     code = "RCC702" if raw.path[-1] == "container" else "RCC306"
     return finding(code, f"`{raw.path[0]}` needs {wanted}{filled}", file.place(raw.path), help=help)

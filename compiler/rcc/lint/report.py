@@ -144,7 +144,7 @@ def finished(
     """The findings of one file, `own`, with fixes; `documents` are all that were read for it."""
     found = once(findings)
     sources = {one.source.name: one.source for one in documents}
-    if any("rcc" in source.text or "RCC" in source.text for source in sources.values()):
+    if any("rcc:" in source.text or "RCC" in source.text for source in sources.values()):
         from rcc.lint.suppress import silenced
 
         unchecked = (() if cluster else _OF_CLUSTER) + (() if lock else _OF_LOCK)

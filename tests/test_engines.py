@@ -219,6 +219,16 @@ def test_trtllm_gets_the_model_before_its_flags() -> None:
             VLLM + 'args = ["--seed", "1", "--data_parallel_hybrid_lb"]\n',
             "RCC517 7:24 `--data-parallel-hybrid-lb` wants an API on each node, and the head alone has one here",
         ),
+        (
+            VLLM + 'args = ["-dpb", "mp", "--data_parallel_backend=ray"]\n',
+            "RCC517 7:23 vLLM starts replicas by Ray from one node alone, and the ranks are started on each here",
+        ),
+        (VLLM + 'args = ["-dpl", "1"]\n', "RCC501 7:10 `-dpl` is set by the compiler, from `data_parallel_size`"),
+        (
+            VLLM + 'args = ["--data-parallel-start-rank=1"]\n',
+            "RCC501 7:10 `--data-parallel-start-rank` is set by the compiler, from `data_parallel_size`",
+        ),
+        (VLLM + 'args = ["--uds", "/x"]\n', "RCC501 7:10 `--uds` is set by the compiler, from `listen`"),
         (VLLM + 'args = ["-tp=2"]\n', "RCC501 7:10 `-tp` is set by the compiler, from `tensor_parallel_size`"),
         (VLLM + 'args = ["--headless"]\n', "RCC501 7:10 `--headless` is set by the compiler, from `required_nodes`"),
         (

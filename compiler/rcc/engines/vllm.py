@@ -47,6 +47,7 @@ def objections(recipe: Recipe) -> Iterator[Objection]:
             message = f"`{flag}` wants an API on each node, and the head alone has one here"
             yield Objection(("args", index), message, "remove it, or serve each node by a recipe of one node")
     if recipe.distributed_backend != "ray":
+        yield from _replicas_by_ray(recipe)
         return
     if recipe.entrypoint:
         message = "with `ray` the ranks begin with `ray start`, which an entrypoint would replace"
@@ -55,6 +56,16 @@ def objections(recipe: Recipe) -> Iterator[Objection]:
     if recipe.data_parallel_size > 1:
         message = "with `ray` data parallelism does not span nodes here"
         yield Objection(("data_parallel_size",), message, 'write `distributed_backend = "mp"`, which does')
+
+
+def _replicas_by_ray(recipe: Recipe) -> Iterator[Objection]:
+    """vLLM refuses `--nnodes` over 1 with them."""
+    table = flag_table("vllm")
+    read = table.parse([raw.text for raw in recipe.args]) if table else ()
+    chosen = [one for one in read if one.flag and one.flag.name == "--data-parallel-backend"]
+    if chosen and any(value.text == "ray" for value in chosen[-1].values):
+        message = "vLLM starts replicas by Ray from one node alone, and the ranks are started on each here"
+        yield Objection(("args", chosen[-1].index), message, f"remove `{chosen[-1].spelled}`")
 
 
 def _server(world: World, spanning: list[str]) -> Process:

@@ -100,4 +100,4 @@ def _spelled(words: Sequence[str], table: FlagTable | None) -> Iterable[tuple[in
     for index, word in enumerate(words):
         if word.startswith("-"):
             spelled = word.partition("=")[0]
-            yield index, spelled, (spelled,)
+            yield index, spelled, (spelled, spelled.replace("_", "-"))

@@ -97,7 +97,8 @@ def test_tables_are_those_of_the_engines_own_parsers(engine: str) -> None:
             continue
         ours = table(engine).find(flag["flags"][0])
         assert ours
-        assert set(ours.spellings) == set(flag["flags"])
+        left_out_of_help = {f"--no-{one[2:]}" for one in flag["flags"] if flag["action"] == "EnableDisableAction"}
+        assert set(flag["flags"]) <= set(ours.spellings) <= {*flag["flags"], *left_out_of_help}
         assert (ours.arity == "0") != flag["takes_value"]
 
 
@@ -200,6 +201,12 @@ def test_what_the_compiler_sets_for_vllm(args: str, key: str, tmp_path: Path) ->
     assert f"remove it and set `{key}` instead" in call_rcc("lint", "x.recipe.toml", cwd=tmp_path).out
 
 
+def test_vllm_takes_the_old_opposite_of_a_switch_which_its_help_leaves_out(tmp_path: Path) -> None:
+    old = '"--no-enable-prefix-caching", "--no_enable_flashinfer_autotune", "--no-disable-hybrid-kv-cache-manager"'
+    assert told(tmp_path, old, "vllm") == []
+    assert [code for code, _ in told(tmp_path, '"--no-disable-log-stats"', "vllm")] == ["RCC503"]
+
+
 @pytest.mark.parametrize("engine", ["sglang", "vllm"])
 def test_every_flag_that_the_compiler_sets_is_one_of_the_engine(engine: str) -> None:
     owned = engine_data(engine)["owned"]
@@ -217,7 +224,7 @@ def test_every_flag_that_the_compiler_sets_is_one_of_the_engine(engine: str) -> 
         ("sglang", '"--tp-siz", "4"', "set by the compiler"),
         ("sglang", '"--nodes", "4"', "`--nnodes` is what the compiler sets: remove it and set `required_nodes`"),
         ("sglang", '"--trust_remote_code"', "did you mean `--trust-remote-code`?"),
-        ("vllm", '"--no-enable-prefix-caching"', "did you mean `--disable-prefix-caching`?"),
+        ("vllm", '"--no-prefix-caching"', "did you mean `--disable-prefix-caching`?"),
         ("vllm", '"--max-model-length", "4"', "did you mean `--max-model-len`?"),
         ("vllm", '"--port-of-ours", "4"', "a newer or patched engine may have it"),
         ("sglang", '"-ab", "4"', "a newer or patched engine may have it"),

@@ -60,7 +60,7 @@ def variable_table(folder: Path, engine: str) -> str:
 def _line(flag: dict[str, Any], engine: str) -> str:
     spellings = sorted(flag["flags"], key=lambda one: (one not in _names(flag), not one.startswith("--")))
     arity = {None: "1", 0: "0"}.get(flag["nargs"], flag["nargs"])
-    words = [*spellings, arity]
+    words = [*spellings, *_hidden(flag), arity]
     kind, optional = _kind(flag)
     if arity != "0":
         words.append(kind)
@@ -78,6 +78,12 @@ def _line(flag: dict[str, Any], engine: str) -> str:
 def _names(flag: dict[str, Any]) -> list[str]:
     """The spellings that are called as the value is, which are the ones that the engine's documents use."""
     return [one for one in flag["flags"] if one.lstrip("-").replace("-", "_") == flag["dest"]]
+
+
+def _hidden(flag: dict[str, Any]) -> list[str]:
+    """What vLLM takes beside `--enable-x` and `--disable-x`, and leaves out of its help."""
+    paired = [one for one in _names(flag) if one.startswith(("--enable-", "--disable-"))]
+    return [f"--no-{one[2:]}" for one in paired] if flag["action"] == "EnableDisableAction" else []
 
 
 def _kind(flag: dict[str, Any]) -> tuple[str, bool]:

@@ -252,6 +252,10 @@ def test_trtllm_gets_the_model_before_its_flags() -> None:
             TRTLLM + 'args = ["--pipeline_parallel_size=1"]\n',
             "RCC501 5:10 `--pipeline_parallel_size` is set by the compiler, from `pipeline_parallel_size`",
         ),
+        (
+            TRTLLM + 'args = ["--tp-size=1"]\n',
+            "RCC501 5:10 `--tp-size` is set by the compiler, from `tensor_parallel_size`",
+        ),
         (LLAMA + 'args = ["-hf", "org/x"]\n', "RCC501 6:10 `-hf` is set by the compiler, from `model`"),
         (LLAMA + 'args = ["--hf_repo", "a/b"]\n', "RCC501 6:10 `--hf_repo` is set by the compiler, from `model`"),
         (

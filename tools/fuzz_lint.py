@@ -29,7 +29,10 @@ def main() -> int:
             for text in failures:
                 print(text)
             failed += len(failures)
-            print(f"\r{min(done * AT_A_TIME, count)} of {count}, {failed} failed", end="", file=sys.stderr, flush=True)
+            if sys.stderr.isatty():
+                print(
+                    f"\r{min(done * AT_A_TIME, count)} of {count}, {failed} failed", end="", file=sys.stderr, flush=True
+                )
     print(f"{count} mutated files linted, {failed} failed")
     return int(failed > 0)
 

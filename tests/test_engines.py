@@ -281,6 +281,17 @@ def test_llama_cpp_takes_no_ipv6_address() -> None:
     assert planned(VLLM, TWO_NODES.replace("192.168.200.1", "fd00::1"))
 
 
+def test_a_way_over_nodes_is_told_where_there_is_one_node(tmp_path: Path) -> None:
+    (tmp_path / "x.recipe.toml").write_text(TRTLLM + 'distributed_backend = "ray"\n')
+    (tmp_path / "cluster.toml").write_text(TWO_NODES)
+
+    for command in (["lint", "--format", "concise", "--select", "RCC517"], ["build", "-c", "cluster.toml"]):
+        ran = call_rcc(command[0], "x.recipe.toml", *command[1:], cwd=tmp_path)
+        assert "RCC517" in ran.text
+        assert "`distributed_backend` has no effect on one node" in ran.text
+        assert ran.code == 0
+
+
 def test_engines_with_gpus_want_all_of_them() -> None:
     assert [line.split()[0] for line in refused(VLLM.replace("size = 2", "size = 1"), TWO_NODES)] == ["RCC903"]
     assert planned(LLAMA, TWO_NODES)

@@ -32,11 +32,11 @@ def unknown_command(file: RecipeFile, engine: Engine, entered: bool) -> Iterator
 
 def _backend(file: RecipeFile, engine: Engine) -> Iterator[Finding]:
     """RCC205 and RCC517: how the engine spans nodes, where there are several."""
-    backend, place = file.recipe.distributed_backend, file.place(("distributed_backend",))
+    backend, path = file.recipe.distributed_backend, ("distributed_backend",)
     if file.recipe.required_nodes == 1:
         if backend != "mp":
             message, help = "`distributed_backend` has no effect on one node", "remove it, or set `required_nodes`"
-            yield finding("RCC517", message, place, help=help, severity=Severity.WARNING)
+            yield finding("RCC517", message, file.place(path), help=help, severity=Severity.WARNING)
     elif engine.name != "custom" and not engine.backends:
         message = f"engine `{engine.name}` runs on one node here"
         help = 'write `required_nodes = 1`, or the whole command with `engine = "custom"`'
@@ -44,7 +44,7 @@ def _backend(file: RecipeFile, engine: Engine) -> Iterator[Finding]:
     elif engine.name != "custom" and backend not in engine.backends:
         listed = " or ".join(f"`{one}`" for one in engine.backends)
         message = f"engine `{engine.name}` does not span nodes by `{backend}`"
-        yield finding("RCC205", message, place, help=f"it does by {listed}")
+        yield finding("RCC205", message, file.place(path), help=f"it does by {listed}")
 
 
 def _objections(file: RecipeFile, engine: Engine) -> Iterator[Finding]:

@@ -14,7 +14,8 @@ HEAD = """\
 
 What rcc starts for each `engine` where the recipe has no entrypoint, with two nodes of one GPU where the engine spans
 nodes. `ARGS` are the recipe's `args`, which stand before what rcc appends; `MODEL` is the model's path inside.
-An entrypoint replaces the engine's own command and gets the rest as `"$@"`, the model among it.
+An entrypoint replaces the engine's own command and gets the rest as `"$@"`, the model among it. Further engines come
+with distributions that have an entry point in the group `rcc.engines`.
 
 <!-- Made by `make docs` from the engines; do not edit. -->
 """

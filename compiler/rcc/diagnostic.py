@@ -103,6 +103,12 @@ def reason(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
 
 
+def said(error: BaseException) -> str:
+    """An exception in its own words, as the end of a message about somebody else's code."""
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
 def cannot_read(name: str, error: OSError, place: Place | None = None, help: str | None = None) -> Finding:
     """RCC007: a file that the system does not give; `place` is where it is asked for, the file itself unless stated."""
     return finding("RCC007", f"cannot read `{name}`: {reason(error)}", place or whole(name), help=help)

@@ -11,6 +11,7 @@ from typing import Protocol
 from rcc.cluster.model import ClusterFile
 from rcc.cluster.read import localhost, read_cluster
 from rcc.diagnostic import Finding, Findings, cannot_read, finding, has_errors, in_order
+from rcc.engines.registry import EngineError
 from rcc.lock.asked import wanted_by
 from rcc.lock.model import Lock
 from rcc.lock.read import read_lock
@@ -168,7 +169,10 @@ def make_plan(loaded: Loaded, options: Options) -> tuple[Plan | None, Findings]:
     resolved, found = make_resolved(loaded, options)
     if resolved is None:
         return None, found
-    plan = lower(resolved)
+    try:
+        plan = lower(resolved)
+    except EngineError as error:
+        return None, (*found, finding(error.code, str(error), loaded.recipe.place(("engine",)), help=error.help))
     if options.locked and plan.unpinned:
         return None, (*found, *_not_pinned(loaded, plan))
     return plan, found

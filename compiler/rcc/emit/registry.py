@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from operator import attrgetter
 
-from rcc.diagnostic import Finding, Findings, finding
+from rcc.diagnostic import Finding, Findings, finding, said
 from rcc.emit.advertised import Advertised, advertised
 from rcc.emit.model import Artifact, Target
 from rcc.nearest import nearest_name
@@ -36,7 +36,7 @@ class Chosen:
         except Exception as error:
             if self.distribution == "rcc":
                 raise
-            message = f"the target `{self.name}` of `{self.distribution}` failed: {_said(error)}"
+            message = f"the target `{self.name}` of `{self.distribution}` failed: {said(error)}"
             return (), (finding("RCC1091", message, help=f"tell those who make `{self.distribution}`"),)
         return emitted.artifacts, emitted.findings
 
@@ -77,7 +77,7 @@ def _load(name: str, points: list[Advertised]) -> tuple[Chosen | None, Finding |
     try:
         target = attrgetter(attribute.strip())(import_module(module.strip()))
     except (Exception, SystemExit) as error:
-        message = f"the target `{name}` of `{distributions[0]}` cannot be loaded: {_said(error)}"
+        message = f"the target `{name}` of `{distributions[0]}` cannot be loaded: {said(error)}"
         return None, finding("RCC1091", message, help=f"install a `{distributions[0]}` that suits this rcc")
     if not isinstance(target, Target) or target.name != name:
         message = f"the target `{name}` of `{distributions[0]}` is no `rcc.emit.model.Target` of that name"
@@ -91,8 +91,3 @@ def _unknown(name: str, known: Iterable[str]) -> Finding:
     listed = ", ".join(f"`{one}`" for one in names)
     help = f"did you mean `{near}`?" if near else f"the targets are {listed}"
     return finding("RCC1090", f"there is no target `{name}`", help=help)
-
-
-def _said(error: BaseException) -> str:
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__

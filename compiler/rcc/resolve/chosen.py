@@ -113,5 +113,4 @@ def _choose_engine(file: RecipeFile) -> tuple[Engine | None, list[Finding]]:
     try:
         return find_engine(file.recipe.engine), []
     except EngineError as error:
-        help = "correct the name, or install the plug-in that adds it"
-        return None, [finding("RCC502", str(error), file.place(("engine",)), help=help)]
+        return None, [finding(error.code, str(error), file.place(("engine",)), help=error.help)]

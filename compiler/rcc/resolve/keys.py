@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rcc.diagnostic import Finding, Severity, finding
 from rcc.engines.model import Engine
+from rcc.engines.registry import EngineError
 from rcc.recipe.model import RecipeFile
 from rcc.resolve.checks import ports
 
@@ -53,8 +54,11 @@ def _objections(file: RecipeFile, engine: Engine) -> Iterator[Finding]:
         if file.has(key) and getattr(file.recipe, key) != 1:
             message = f"engine `{engine.name}` has no use for `{key}`"
             yield finding("RCC517", message, file.place((key,)), help="remove it")
-    for one in engine.objections(file.recipe):
-        yield finding("RCC517", one.message, file.place(one.path), help=one.help)
+    try:
+        for one in engine.objections(file.recipe):
+            yield finding("RCC517", one.message, file.place(one.path), help=one.help)
+    except EngineError as error:
+        yield finding(error.code, str(error), file.place(("engine",)), help=error.help)
 
 
 def _healthcheck(file: RecipeFile, engine: Engine) -> Iterator[Finding]:

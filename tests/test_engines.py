@@ -2,7 +2,9 @@
 
 import json
 import os
+import socket
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,10 @@ import pytest
 
 from rcc.engines.flags import flag_table
 from tests.support.cli import call_rcc
+from tests.support.ports import free_port
+from tests.support.skips import needs
 from tests.support.texts import FOUR_NODES, planned, refused
+from tests.support.wait import wait_for
 
 TWO_NODES = """name = "pair"
 hf_cache = "/mnt/nas/hf"
@@ -167,8 +172,9 @@ def test_over_ray_no_server_starts_without_a_cluster(tmp_path: Path) -> None:
 def test_llama_cpp_serves_from_the_head_on_the_workers_gpus() -> None:
     plan = planned(LLAMA + 'args = ["--ctx-size", "4096"]\n', TWO_NODES)
 
-    assert words(plan, 0) == [
-        *("llama-server", "--ctx-size", "4096", "--model", "/rcc/models/model"),
+    assert words(plan, 0)[:2] == ["sh", "-c"]
+    assert words(plan, 0)[3:] == [
+        *("wait", "192.168.200.12:50052", "llama-server", "--ctx-size", "4096", "--model", "/rcc/models/model"),
         *("--rpc", "192.168.200.12:50052", "--host", "0.0.0.0", "--port", "8080"),
     ]
     assert words(plan, 1) == ["rpc-server", "--host", "192.168.200.12", "--port", "50052"]
@@ -180,7 +186,36 @@ def test_a_wrapper_of_llama_cpp_gets_the_flags_of_its_rank() -> None:
     plan = planned(LLAMA + 'entrypoint = ["sh", "/x.sh"]\n', TWO_NODES)
 
     assert words(plan, 1) == ["sh", "/x.sh", "--host", "192.168.200.12", "--port", "50052"]
-    assert words(plan, 0)[:4] == ["sh", "/x.sh", "--model", "/rcc/models/model"]
+    assert words(plan, 0)[5:9] == ["sh", "/x.sh", "--model", "/rcc/models/model"]
+
+
+@needs("bash")
+def test_the_head_of_llama_cpp_waits_until_its_workers_listen(tmp_path: Path) -> None:
+    port = free_port()
+    args = f'args = ["--alias", {json.dumps(HOSTILE)}]\n'
+    recipe = LLAMA.replace("required_nodes = 2", "required_nodes = 4") + f"rendezvous_port = {port}\n" + args
+    cluster = FOUR_NODES.replace("192.168.200.1", "127.0.0.1")
+    argv = words(planned(recipe, cluster), 0)
+    programs, asked, calls = tmp_path / "programs", tmp_path / "asked", tmp_path / "calls"
+    programs.mkdir()
+    stubs = {"sleep": f"echo x >>{asked}; exec /bin/sleep 0.1", "llama-server": f'printf "%s\\0" "$@" >{calls}'}
+    for name, line in stubs.items():
+        (programs / name).write_text(f"#!/bin/sh\n{line}\n")
+        (programs / name).chmod(0o755)
+    env = {"PATH": f"{programs}:{os.environ['PATH']}"}
+    with ExitStack() as stack, subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True) as head:
+        for number in (2, 3, 4):
+            asked.unlink(missing_ok=True)
+            wait_for(asked.exists, "the head to ask a worker in vain")
+            assert not calls.exists()
+            worker = stack.enter_context(socket.socket())
+            worker.bind((f"127.0.0.1{number}", port))
+            worker.listen()
+        _, said = head.communicate(timeout=60)
+
+    assert head.returncode == 0
+    assert calls.read_text().split("\0")[:2] == ["--alias", HOSTILE]
+    assert f"waiting for the worker at 127.0.0.12:{port}\n" in said
 
 
 @pytest.mark.parametrize("written", ["'-m', '{{ model.path }}/b.gguf'", "'--models_dir', '{{ model.path }}'"])

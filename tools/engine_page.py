@@ -26,8 +26,8 @@ The recipe says the whole command: its entrypoint, else the image's own, and `ar
     "llama-cpp": """\
 `llama-server` loads one file: a `model` that is a path, or what `--model` or `-m` in `args` names, such as
 `"{{ model.path }}/….gguf"`. `args` are the head's alone; a worker reads nothing of the model, though its path must be
-there. The head ends where a worker does not answer yet, so start it last, as `cluster.sh` does. Whoever reaches a
-worker's port may use it, so it listens on the fabric alone.
+there. The head waits until every worker listens, where its image has bash; without, it ends where one does not. Whoever
+reaches a worker's port may use it, so it listens on the fabric alone.
 
 Where an image has the programs outside of `PATH`, or calls the worker's `ggml-rpc-server` as newer ones do, an
 entrypoint names them. It gets the flags of its rank, and `NODE_RANK` tells it which: see

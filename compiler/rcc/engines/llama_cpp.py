@@ -8,6 +8,12 @@ from rcc.engines.load import load
 from rcc.engines.model import Objection, Process, World
 from rcc.recipe.model import Recipe
 
+# `llama-server` ends at once where a worker does not listen yet; nothing but bash tells that in its usual images.
+_WAIT = (
+    "if command -v bash >/dev/null && command -v timeout >/dev/null; then for worker in $1; do "
+    """until timeout 2 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "${worker%:*}" "${worker##*:}" 2>/dev/null; do """
+    'echo "waiting for the worker at $worker" >&2; sleep 2; done; done; fi; shift; exec "$@"'
+)
 # It takes no `=` between a flag and its value, and reads `_` as `-`.
 _MODEL_FLAGS = frozenset(("-m", "--model", "--models-dir", "--models-preset"))
 
@@ -18,9 +24,11 @@ def process(world: World) -> Process:
         words = ["--host", str(world.addresses[world.rank]), "--port", str(world.rendezvous_port)]
         return Process(world.entrypoint if world.wrapped else ("rpc-server",), tuple(words))
     words = [] if _names_a_file(world.args) else ["--model", str(world.model)]
-    if world.nnodes > 1:
-        words += ["--rpc", ",".join(f"{address}:{world.rendezvous_port}" for address in world.addresses[1:])]
-    return Process(world.entrypoint, (*world.args, *words, "--host", world.listen, "--port", str(world.port)))
+    workers = [f"{address}:{world.rendezvous_port}" for address in world.addresses[1:]]
+    words += ["--rpc", ",".join(workers)] if workers else []
+    before = ("sh", "-c", _WAIT, "wait", " ".join(workers)) if workers else ()
+    words += ["--host", world.listen, "--port", str(world.port)]
+    return Process((*before, *world.entrypoint), (*world.args, *words))
 
 
 def objections(recipe: Recipe) -> Iterator[Objection]:

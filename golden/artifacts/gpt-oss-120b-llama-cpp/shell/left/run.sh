@@ -9,7 +9,7 @@ set -eu
 umask 022
 
 id='gpt-oss-120b-llama-cpp'
-plan='sha256:1e55d3aef550a507fa69d7fc4ec84e5e8f782c564fbe4a3fdcee0f0a44d989de'
+plan='sha256:34c789d1b3b449af27575d364db85c2cf3e0faa039a43e486a4d5f823039f13e'
 rank='0'
 node='left'
 name='gpt-oss-120b-llama-cpp-rank0'
@@ -35,7 +35,7 @@ container() {
     set -- "$@" \
         --label 'dev.rcc.id=gpt-oss-120b-llama-cpp' \
         --label 'dev.rcc.image=localhost/llama.cpp:cuda13-arm64' \
-        --label 'dev.rcc.plan=sha256:1e55d3aef550a507fa69d7fc4ec84e5e8f782c564fbe4a3fdcee0f0a44d989de' \
+        --label 'dev.rcc.plan=sha256:34c789d1b3b449af27575d364db85c2cf3e0faa039a43e486a4d5f823039f13e' \
         --label 'dev.rcc.ports=8080' \
         --label 'dev.rcc.rank=0' \
         --label 'dev.rcc.target=shell'
@@ -76,6 +76,11 @@ container() {
     set -- "$@" \
         --entrypoint 'sh' \
         'localhost/llama.cpp:cuda13-arm64' \
+        '-c' \
+        'if command -v bash >/dev/null && command -v timeout >/dev/null; then for worker in $1; do until timeout 2 bash -c '\''exec 3<>"/dev/tcp/$0/$1"'\'' "${worker%:*}" "${worker##*:}" 2>/dev/null; do echo "waiting for the worker at $worker" >&2; sleep 2; done; done; fi; shift; exec "$@"' \
+        'wait' \
+        '192.168.200.12:50052' \
+        'sh' \
         '/llama.sh' \
         '--model' \
         '/rcc/models/model/gpt-oss-120b-mxfp4-00001-of-00003.gguf' \

@@ -9,7 +9,7 @@ set -eu
 umask 022
 
 id='gpt-oss-120b-llama-cpp'
-plan='sha256:1e55d3aef550a507fa69d7fc4ec84e5e8f782c564fbe4a3fdcee0f0a44d989de'
+plan='sha256:34c789d1b3b449af27575d364db85c2cf3e0faa039a43e486a4d5f823039f13e'
 rank='1'
 node='right'
 name='gpt-oss-120b-llama-cpp-rank1'
@@ -35,7 +35,7 @@ container() {
     set -- "$@" \
         --label 'dev.rcc.id=gpt-oss-120b-llama-cpp' \
         --label 'dev.rcc.image=localhost/llama.cpp:cuda13-arm64' \
-        --label 'dev.rcc.plan=sha256:1e55d3aef550a507fa69d7fc4ec84e5e8f782c564fbe4a3fdcee0f0a44d989de' \
+        --label 'dev.rcc.plan=sha256:34c789d1b3b449af27575d364db85c2cf3e0faa039a43e486a4d5f823039f13e' \
         --label 'dev.rcc.ports=50052' \
         --label 'dev.rcc.rank=1' \
         --label 'dev.rcc.target=shell'

@@ -38,7 +38,8 @@ On one node: over several, `mpirun` needs a remote shell into the other ranks' c
 """,
     "vllm": """\
 Over Ray the head serves for all. vLLM gives its workers the head's environment, but for the variables that differ
-between ranks, which rcc names in a file for it. An entrypoint is refused there.
+between ranks, which rcc names in a file for it. A worker waits for the head, and ends a minute after the head did. An
+entrypoint is refused there.
 """,
 }
 

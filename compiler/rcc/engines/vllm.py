@@ -100,7 +100,7 @@ def _ray_head(world: World) -> Process:
 
 
 def _ray_worker(world: World) -> Process:
-    """It waits for the head, and ends when the head does."""
+    """It waits for the head, and ends a minute after the head did: so long Ray looks for it."""
     address = ["--address", world.rendezvous, "--node-ip-address", str(world.addresses[world.rank])]
     return Process(("ray", "start", "--block"), (*address, "--disable-usage-stats"))
 
